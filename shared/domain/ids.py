@@ -1,0 +1,28 @@
+"""Opaque ids: their shape, their order, and the forms that the product mints itself."""
+
+import re
+import unicodedata
+
+MAX_ID_LENGTH = 256
+"""Code points in an id (contract, section 1)."""
+
+TOKEN = "[0-9a-z]"
+_MINTED = re.compile(r"psg_[a-z2-7]{32}_[0-9a-z]{16}_[0-9]{5}|(?:ent|rel)_[a-z2-7]{32}")
+
+
+def trimmed(text: str) -> str:
+    """`text` without surrounding Unicode white space (the White_Space property, as `str.strip` has it)."""
+    return text.strip()
+
+
+def is_id(text: str) -> bool:
+    """Whether `text`, already trimmed, is an id: 1–256 code points, no control characters, no lone surrogates."""
+    return 0 < len(text) <= MAX_ID_LENGTH and not any(unicodedata.category(c) in ("Cc", "Cs") for c in text)
+
+
+def is_minted(text: str) -> bool:
+    """Whether `text` has the form of an id that only the product gives out (passage, entity, relation).
+
+    Such an id is refused for a memory: it would be taken for the other kind.
+    """
+    return _MINTED.fullmatch(text) is not None
