@@ -1,0 +1,49 @@
+# Two commands on a bare machine with Python 3.11+ and make: `make run`, `make test`.
+.DEFAULT_GOAL := help
+.PHONY: help run check test test-long bench conformance format clean
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+WORKERS ?= 2
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+
+help: ## Show the commands
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
+
+$(READY): pyproject.toml uv.lock
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed")'
+	test -x $(BIN)/uv || { $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet uv; }
+	UV_PROJECT_ENVIRONMENT=$(VENV) $(BIN)/uv sync --quiet --frozen --inexact --python $(BIN)/python
+	touch $@
+
+run: $(READY) ## Serve HTTP and MCP on 127.0.0.1:3000 (PORT, DYNAMODB_ENDPOINT)
+	@$(BIN)/python -m infra.local
+
+check: $(READY) ## Lint, format, types, import rules, template
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/cfn-lint template.yaml
+
+test: $(READY) ## The tests: all on moto, then the integration suite on MiniStack
+	$(PYTEST) -m "not long"
+	$(PYTEST) -m "integration and not long" --engine=ministack
+
+test-long: $(READY) ## The tests that take minutes, on MiniStack
+	$(PYTEST) -m long --engine=ministack
+
+bench: $(READY) ## Calls, rows and time of each verb
+	$(BIN)/python -m infra.bench
+
+conformance: $(READY) ## The official MCP conformance suite (needs Node 22)
+	infra/mcp/conformance.sh
+
+format: $(READY) ## Format and fix what can be fixed
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean: ## Remove what was built, and the local store
+	rm -rf $(VENV) .aws-sam .hopscope .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,143 @@
+"""Runs the product locally: a store, the template's tables, the sample, and the server, until told to stop."""
+
+import json
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, NoReturn
+
+import uvicorn
+
+from infra.local.engine import create_tables, embedded_store, local_environment
+from infra.local.events import HttpRequest, HttpResponse, dev_token
+from infra.local.gateway import Gateway
+from infra.local.server import application
+from infra.local.template import Template
+
+SAMPLE = Path(__file__).with_name("sample.jsonl")
+STORE = Path(".hopscope/store")
+DEFAULT_PORT = 3000
+
+OPERATOR: Mapping[str, Any] = {
+    "tenant_id": "demo",
+    "sub": "operator",
+    "roles": ["reader", "writer", "admin"],
+    "agents": ["*"],
+}
+ANA: Mapping[str, Any] = {"tenant_id": "demo", "sub": "ana", "roles": ["reader", "writer"], "agents": ["planner"]}
+
+
+class SampleNotLoadedError(RuntimeError):
+    """The sample was refused, or a line of it was."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How to run. Without an endpoint the embedded store is started, its rows kept in `store`."""
+
+    port: int = DEFAULT_PORT
+    endpoint: str | None = None
+    store: Path = STORE
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> "Options":
+        return cls(
+            port=int(environment.get("PORT") or DEFAULT_PORT),
+            endpoint=environment.get("DYNAMODB_ENDPOINT") or None,
+            store=Path(environment.get("HOPSCOPE_STORE") or STORE),
+        )
+
+
+@contextmanager
+def _store(options: Options) -> Iterator[str]:
+    if options.endpoint:
+        yield options.endpoint
+        return
+    with embedded_store(options.store) as endpoint:
+        yield endpoint
+
+
+@contextmanager
+def running(options: Options) -> Iterator[Gateway]:
+    """A gateway over a store that has the template's tables and the sample."""
+    template = Template.load()
+    with _store(options) as endpoint:
+        os.environ.update({**template.environment(), **_given(template), **local_environment(endpoint)})
+        os.environ["ALLOWED_ORIGINS"] += f",http://localhost:{options.port},http://127.0.0.1:{options.port}"
+        os.environ.setdefault("POWERTOOLS_TRACE_DISABLED", "true")
+        create_tables(template.tables())
+        gateway = Gateway(template.routes())
+        load_sample(gateway)
+        yield gateway
+
+
+def _given(template: Template) -> Mapping[str, str]:
+    """Settings that the environment already has go before the template's defaults; the table's name does not."""
+    names = template.environment().keys() - {"TABLE_NAME"}
+    return {name: os.environ[name] for name in names if name in os.environ}
+
+
+def load_sample(gateway: Gateway) -> None:
+    """Import the sample; the same lines twice leave the same store."""
+    answer = _post(gateway, "/api/import", OPERATOR, SAMPLE.read_bytes(), "application/x-ndjson")
+    if answer.status != HTTPStatus.OK or json.loads(answer.body)["rejected"]:
+        raise SampleNotLoadedError(answer.body.decode())
+
+
+def sample_calls(gateway: Gateway) -> list[tuple[str, str, Mapping[str, Any]]]:
+    """A call for each read verb: what it shows, its path, its body."""
+    lines = _post(gateway, "/api/records/lines", ANA, b'{"recordIds": ["decision-single-table"]}', "application/json")
+    calls: list[tuple[str, str, Mapping[str, Any]]] = [
+        ("what surrounds a task", "/api/search/expand", {"entity_ids": ["task-migrate"], "depth": 2}),
+        ("a long text, in passages", "/api/search/slice", {"entity_id": "guide-order-store", "window": 2}),
+        ("who has to do with a name", "/api/search/traverse", {"agent_id": "planner", "entity": "ana", "max_hops": 2}),
+    ]
+    if lines.status == HTTPStatus.OK:
+        handle = json.loads(lines.body)["lines"][0]["expansion"]
+        record = {"recordId": handle["recordId"], "digest": handle["digest"], "project": handle["scope"]["project"]}
+        calls.append(("whether a remembered line still holds", "/api/records/expand", record))
+    return calls
+
+
+def _post(gateway: Gateway, path: str, claims: Mapping[str, Any], body: bytes, media: str) -> HttpResponse:
+    headers = (("authorization", f"Bearer {dev_token(claims)}"), ("content-type", media))
+    return gateway.handle(HttpRequest(method="POST", path=path, headers=headers, body=body))
+
+
+def _greeting(gateway: Gateway, options: Options) -> str:
+    base = f"http://127.0.0.1:{options.port}"
+    bearer = f"Authorization: Bearer {dev_token(ANA)}"
+    kept = options.endpoint or options.store
+    parts = [f"\nHopscope serves {base} (MCP: {base}/mcp); its rows are in {kept}. Ctrl-C stops it.\n\nAs ana:"]
+    for shows, path, body in sample_calls(gateway):
+        data = json.dumps(body)
+        parts.append(
+            f"\n# {shows}\ncurl -s {base}{path} -H {shlex.quote(bearer)} \\\n"
+            f"  -H 'Content-Type: application/json' -d {shlex.quote(data)}"
+        )
+    return "\n".join(parts) + "\n"
+
+
+def _stop(_signal: int, _frame: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def serve(options: Options) -> None:
+    """Serve until Ctrl-C or SIGTERM, then stop the store."""
+    # The server hands a signal on once it has shut down; a plain SIGTERM would then end us before the store stops.
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        with running(options) as gateway:
+            sys.stdout.write(_greeting(gateway, options))
+            sys.stdout.flush()
+            uvicorn.run(
+                application(gateway), host="127.0.0.1", port=options.port, http="h11", ws="none", log_level="warning"
+            )
+    except KeyboardInterrupt:
+        sys.stdout.write("\nStopped.\n")
