@@ -2,11 +2,11 @@
 
 import re
 import unicodedata
+from dataclasses import dataclass
 
 MAX_ID_LENGTH = 256
 """Code points in an id (contract, section 1)."""
 
-TOKEN = "[0-9a-z]"
 _MINTED = re.compile(r"psg_[a-z2-7]{32}_[0-9a-z]{16}_[0-9]{5}|(?:ent|rel)_[a-z2-7]{32}")
 
 
@@ -26,3 +26,28 @@ def is_minted(text: str) -> bool:
     Such an id is refused for a memory: it would be taken for the other kind.
     """
     return _MINTED.fullmatch(text) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class PassageId:
+    """A passage id taken apart: the partition of its memory, the cut, the index."""
+
+    ref: str
+    cut: str
+    index: int
+
+    def __str__(self) -> str:
+        return f"psg_{self.ref}_{self.cut}_{self.index:05}"
+
+
+def passage_id(text: str) -> PassageId | None:
+    """`text` taken apart when it has the form of a passage id, else None."""
+    if _MINTED.fullmatch(text) is None or not text.startswith("psg_"):
+        return None
+    _, ref, cut, index = text.split("_")
+    return PassageId(ref, cut, int(index))
+
+
+def is_entity_id(text: str) -> bool:
+    """Whether `text` has the form of an entity id."""
+    return text.startswith("ent_") and _MINTED.fullmatch(text) is not None

@@ -1,0 +1,43 @@
+"""The store over DynamoDB: joins the table with the reads and writes that the engine's port asks for."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import boto3
+from botocore.config import Config
+
+from shared.engine.port import Clock
+from shared.store.table import Table
+from shared.store.waves import Wave
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.client import DynamoDBClient
+
+CONNECTIONS = 32
+"""Calls in flight: threads do not add CPU, they only hide the store's latency."""
+
+_CONFIG = Config(
+    connect_timeout=1,
+    read_timeout=3,
+    retries={"mode": "standard", "total_max_attempts": 4},
+    max_pool_connections=CONNECTIONS,
+    tcp_keepalive=True,
+)
+
+
+class Store:
+    """Reads and writes of one table."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+
+    @classmethod
+    def from_environment(cls, table_name: str) -> "Store":
+        """A store on `table_name`; endpoint, region and credentials are the SDK's to find."""
+        region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
+        client: DynamoDBClient = boto3.client("dynamodb", config=_CONFIG, region_name=region)
+        return cls(Table(client, table_name, ThreadPoolExecutor(CONNECTIONS, thread_name_prefix="store")))
+
+    def wave(self, tenant_id: str, principal_id: str, clock: Clock) -> Wave:
+        return Wave(self.table, tenant_id, principal_id, clock)

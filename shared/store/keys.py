@@ -1,0 +1,153 @@
+"""The key grammar of the table (docs/architecture.md). Keys hold ids and digests only, never names or text."""
+
+import base64
+import hashlib
+
+from shared.domain.ids import passage_id
+from shared.domain.scoring import WEIGHT_STEPS, Direction
+from shared.engine.port import Lane
+
+SEPARATOR = "\x1f"
+"""No id may hold a control character, and this one sorts below every character that an id may hold."""
+
+AFTER = "\U0010ffff"
+"""Sorts after every continuation of a prefix."""
+
+_MAX_SORTABLE = 850
+"""UTF-8 bytes of an id kept in a sort key: DynamoDB allows 1,024, and the longest other parts need 120."""
+
+HINGE = "K"
+MEMBERSHIPS = "M"
+ACTIVE_PURGES = "ACTIVE"
+EPOCH = "EPOCH"
+
+
+def digest(*parts: str) -> str:
+    """32 base-32 characters over the length-prefixed parts, so that no two lists of parts are confused."""
+    hashed = hashlib.blake2b(digest_size=20, person=b"hopscope-key-1")
+    for part in parts:
+        data = part.encode()
+        hashed.update(len(data).to_bytes(4, "big"))
+        hashed.update(data)
+    return base64.b32encode(hashed.digest()).decode().lower()
+
+
+def sortable(text: str) -> str:
+    """`text` itself, or where it is too long for a sort key its first bytes and a digest of the whole."""
+    data = text.encode()
+    if len(data) <= _MAX_SORTABLE:
+        return text
+    return data[:_MAX_SORTABLE].decode(errors="ignore") + SEPARATOR + digest(text)
+
+
+def node(tenant: str, node_id: str) -> str:
+    """The partition of a memory or entity; for a passage id that of its memory, whatever tenant it was minted in.
+
+    A passage id of another tenant leads to a partition whose hinge names that tenant; readers check it.
+    """
+    passage = passage_id(node_id)
+    return f"N#{passage.ref if passage else digest(tenant, node_id)}"
+
+
+def names(tenant: str, agent_id: str, normalised: str) -> str:
+    return f"A#{digest(tenant, agent_id, normalised)}"
+
+
+def project_rows(tenant: str, project_id: str | None) -> str:
+    """The list of a project's rows, or of the rows without project."""
+    return f"J#{digest(tenant, project_id or '')}"
+
+
+def same_key(tenant: str, project_id: str | None, type_: str, key: str) -> str:
+    return f"Y#{digest(tenant, project_id or '', type_, key)}"
+
+
+def memberships(tenant: str, principal_id: str) -> str:
+    return f"M#{digest(tenant, principal_id)}"
+
+
+def purge_board(tenant: str) -> str:
+    return f"B#{digest(tenant)}"
+
+
+def project(tenant: str, project_id: str) -> str:
+    return f"P#{digest(tenant, project_id)}"
+
+
+def context(tenant: str) -> str:
+    return f"C#{digest(tenant)}"
+
+
+def grants(tenant: str) -> str:
+    return f"G#{digest(tenant)}"
+
+
+def audit(tenant: str, day: str) -> str:
+    return f"U#{digest(tenant, day)}"
+
+
+def scope(project_id: str | None, channel: str | None) -> str:
+    """The sort key of a declaration's scope in a name's partition."""
+    return f"{sortable(project_id or '')}{SEPARATOR}{digest(channel or '')}"
+
+
+def rank(weight: float) -> str:
+    """Seven digits that sort the heaviest first."""
+    return f"{WEIGHT_STEPS - round(weight * WEIGHT_STEPS):07}"
+
+
+def edge_identity(relationship: str, target: str) -> str:
+    return f"E#{digest(relationship, target)}"
+
+
+def passages(cut: str) -> str:
+    """The prefix of a cut's passages."""
+    return f"J#{cut}#"
+
+
+def body_chunks(cut: str) -> str:
+    """The prefix of a body's chunks, written where the passages do not cover it."""
+    return f"F#{cut}#"
+
+
+def body_chunk(cut: str, index: int) -> str:
+    return f"{body_chunks(cut)}{index:05}"
+
+
+_LAST_INDEX = 99_999
+
+
+def passage(cut: str, index: int) -> str:
+    """Passages of a cut read backward from the hinge begin with index 0."""
+    return f"{passages(cut)}{_LAST_INDEX - index:05}"
+
+
+def lane_prefix(lane: Lane) -> str:
+    if lane.members:
+        return "B#"
+    outgoing = lane.direction is Direction.OUTGOING
+    if lane.relationship is None:
+        return "O#" if outgoing else "I#"
+    return f"{'R' if outgoing else 'S'}#{lane.relationship}{SEPARATOR}"
+
+
+def edge_row(lane: Lane, weight: float, other_id: str, relationship: str) -> str:
+    """The sort key of an edge's copy in `lane`: the lane's prefix, then the walk's whole order."""
+    if lane.members:
+        return f"{lane_prefix(lane)}{sortable(other_id)}"
+    tail = "" if lane.relationship else SEPARATOR + relationship
+    return f"{lane_prefix(lane)}{rank(weight)}{sortable(other_id)}{tail}"
+
+
+def ref(partition: str) -> str:
+    """The handle of a node's partition that passage ids carry."""
+    return partition.removeprefix("N#")
+
+
+def partition_of(ref: str) -> str:
+    return f"N#{ref}"
+
+
+def cut_of(passage_key: str) -> str:
+    """The cut that a passage's sort key names."""
+    return passage_key.split("#")[1]
