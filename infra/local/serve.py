@@ -32,6 +32,9 @@ OPERATOR: Mapping[str, Any] = {
 }
 ANA: Mapping[str, Any] = {"tenant_id": "demo", "sub": "ana", "roles": ["reader", "writer"], "agents": ["planner"]}
 
+_QUIET = {"LOG_LEVEL": "WARNING", "POWERTOOLS_METRICS_DISABLED": "true", "POWERTOOLS_TRACE_DISABLED": "true"}
+"""A terminal is no log group: one line a request would hide what is printed for the reader."""
+
 
 class SampleNotLoadedError(RuntimeError):
     """The sample was refused, or a line of it was."""
@@ -68,9 +71,9 @@ def running(options: Options) -> Iterator[Gateway]:
     """A gateway over a store that has the template's tables and the sample."""
     template = Template.load()
     with _store(options) as endpoint:
-        os.environ.update({**template.environment(), **_given(template), **local_environment(endpoint)})
+        os.environ.update({**template.environment(), **_QUIET, **_given(template), **local_environment(endpoint)})
+        os.environ.setdefault("RESOURCE", f"http://127.0.0.1:{options.port}/mcp")
         os.environ["ALLOWED_ORIGINS"] += f",http://localhost:{options.port},http://127.0.0.1:{options.port}"
-        os.environ.setdefault("POWERTOOLS_TRACE_DISABLED", "true")
         create_tables(template.tables())
         gateway = Gateway(template.routes())
         load_sample(gateway)
@@ -79,7 +82,7 @@ def running(options: Options) -> Iterator[Gateway]:
 
 def _given(template: Template) -> Mapping[str, str]:
     """Settings that the environment already has go before the template's defaults; the table's name does not."""
-    names = template.environment().keys() - {"TABLE_NAME"}
+    names = (template.environment() | _QUIET).keys() - {"TABLE_NAME"}
     return {name: os.environ[name] for name in names if name in os.environ}
 
 
