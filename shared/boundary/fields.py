@@ -1,0 +1,281 @@
+"""The field types that requests are made of: what is accepted, how it is brought into shape, and its plain schema.
+
+Each is the metadata of an `Annotated` and owns both its validation and its published JSON Schema, so that the schema
+stays flat (no `anyOf`, no `$ref`) while `null`, `3.0`, `"3"` and JSON text are still accepted (contract, section 1).
+A fault is a `Misfit`, whose text completes "<field> ..." and never repeats the value.
+
+    depth: Annotated[int, Clamped(1, 3)] = Field(1, description="...")
+    types: Annotated[tuple[str, ...] | None, TextList(fold=str.lower)] = Field(None, description="...")
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
+
+from shared.domain import jsontext
+from shared.domain.errors import TooLarge
+from shared.domain.ids import MAX_ID_LENGTH, is_id, trimmed
+
+_INTEGER_TEXT = re.compile(r"([+-]?)0*([0-9]+)(?:\.0+)?")
+_MAX_EXACT_DIGITS = 18
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)", re.ASCII)
+_MAX_SAFE_INTEGER = 2**53 - 1
+_MAX_JSON_DEPTH = 64
+
+
+class Misfit(ValueError):
+    """A value that its field cannot take."""
+
+
+class Shape:
+    """Base of the field types: `accept` brings a given value into shape, `schema` is what callers are told."""
+
+    __slots__ = ()
+
+    def accept(self, given: object) -> Any:
+        raise NotImplementedError
+
+    def schema(self) -> JsonSchemaValue:
+        raise NotImplementedError
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(self.accept)
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return self.schema()
+
+
+@dataclass(frozen=True, slots=True)
+class Clamped(Shape):
+    """A whole number, brought into `low`–`high`."""
+
+    low: int
+    high: int
+
+    def accept(self, given: object) -> int:
+        if isinstance(given, bool):
+            raise Misfit("must be a whole number, not a boolean")
+        if isinstance(given, int):
+            return self._within(given)
+        if isinstance(given, float):
+            return self._from_float(given)
+        if isinstance(given, str) and (match := _INTEGER_TEXT.fullmatch(given.strip())):
+            return self._from_digits(match[1], match[2])
+        raise Misfit("must be a whole number")
+
+    def _from_float(self, given: float) -> int:
+        if not math.isfinite(given) or not given.is_integer():
+            raise Misfit("must be a whole number")
+        return self._within(int(given))
+
+    def _from_digits(self, sign: str, digits: str) -> int:
+        if len(digits) > _MAX_EXACT_DIGITS:
+            return self.low if sign == "-" else self.high
+        return self._within(-int(digits) if sign == "-" else int(digits))
+
+    def _within(self, number: int) -> int:
+        return max(self.low, min(self.high, number))
+
+    def schema(self) -> JsonSchemaValue:
+        return {"type": "integer", "minimum": self.low, "maximum": self.high}
+
+
+@dataclass(frozen=True, slots=True)
+class Flag(Shape):
+    """A JSON boolean; words and numbers are none."""
+
+    def accept(self, given: object) -> bool:
+        if not isinstance(given, bool):
+            raise Misfit("must be true or false")
+        return given
+
+    def schema(self) -> JsonSchemaValue:
+        return {"type": "boolean"}
+
+
+@dataclass(frozen=True, slots=True)
+class Id(Shape):
+    """One id, trimmed. Blank, too long, or with control characters is a fault."""
+
+    def accept(self, given: object) -> str:
+        text = _text(given)
+        if not text.strip():
+            raise Misfit("must not be blank")
+        if not is_id(name := trimmed(text)):
+            raise Misfit(f"must be 1 to {MAX_ID_LENGTH} characters without control characters")
+        return name
+
+    def schema(self) -> JsonSchemaValue:
+        return {"type": "string", "minLength": 1, "maxLength": MAX_ID_LENGTH}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text(Shape):
+    """A text, kept as written; `may_be_blank` where blank has a meaning, trimmed where `trim` says so."""
+
+    max_length: int | None = None
+    may_be_blank: bool = False
+    trim: bool = False
+
+    def accept(self, given: object) -> str:
+        text = _text(given)
+        if not self.may_be_blank and not text.strip():
+            raise Misfit("must not be blank")
+        text = text.strip() if self.trim else text
+        if self.max_length is not None and len(text) > self.max_length:
+            raise Misfit(f"must be at most {self.max_length} characters")
+        return text
+
+    def schema(self) -> JsonSchemaValue:
+        schema: JsonSchemaValue = {"type": "string"}
+        if not self.may_be_blank:
+            schema["minLength"] = 1
+        if self.max_length is not None:
+            schema["maxLength"] = self.max_length
+        return schema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Body(Shape):
+    """A long text, measured in UTF-8 bytes; over the limit the whole request is too large."""
+
+    max_bytes: int
+
+    def accept(self, given: object) -> str:
+        text = _text(given)
+        if len(text) > self.max_bytes or len(text.encode("utf-8")) > self.max_bytes:
+            raise TooLarge(f"A text is over {self.max_bytes} bytes.")
+        return text
+
+    def schema(self) -> JsonSchemaValue:
+        return {"type": "string"}
+
+
+@dataclass(frozen=True, slots=True)
+class Word(Shape):
+    """One word of a closed vocabulary."""
+
+    words: type[StrEnum]
+
+    def accept(self, given: object) -> StrEnum:
+        try:
+            return self.words(_text(given))
+        except ValueError:
+            raise Misfit("must be one of " + ", ".join(word.value for word in self.words)) from None
+
+    def schema(self) -> JsonSchemaValue:
+        return {"type": "string", "enum": [word.value for word in self.words]}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextList(Shape):
+    """A list of texts, or the JSON text of one: trimmed, folded, blank ones dropped, each once, in order.
+
+    Nothing left reads as None (an empty list is an omitted one), or is a fault where `required`.
+    Items are not checked to be ids: an impossible one is for the verb to leave unresolved.
+    """
+
+    required: bool = False
+    fold: Callable[[str], str] = str
+    max_items: int | None = None
+    words: type[StrEnum] | None = None
+
+    def accept(self, given: object) -> tuple[str, ...] | None:
+        items = tuple(dict.fromkeys(self._items(given)))
+        if not items and self.required:
+            raise Misfit("must have at least one item that is not blank")
+        if self.max_items is not None and len(items) > self.max_items:
+            raise Misfit(f"must have at most {self.max_items} items")
+        return items or None
+
+    def _items(self, given: object) -> Iterable[str]:
+        for index, item in enumerate(as_list(given)):
+            if not isinstance(item, str):
+                raise Misfit(f"must be a list of strings, and item {index} is none")
+            if text := self.fold(item.strip()):
+                if self.words is not None and text not in list(self.words):
+                    raise Misfit("must have items of " + ", ".join(word.value for word in self.words))
+                yield text
+
+    def schema(self) -> JsonSchemaValue:
+        item: JsonSchemaValue = {"type": "string"}
+        if self.words is not None:
+            item["enum"] = [word.value for word in self.words]
+        schema: JsonSchemaValue = {"type": "array", "items": item}
+        if self.required:
+            schema["minItems"] = 1
+        return schema
+
+
+@dataclass(frozen=True, slots=True)
+class Instant(Shape):
+    """An RFC 3339 instant with seconds and zone, in UTC to the microsecond."""
+
+    def accept(self, given: object) -> datetime:
+        text = _text(given).strip()
+        if _INSTANT.fullmatch(text):
+            try:
+                return datetime.fromisoformat(text.upper()).astimezone(UTC)
+            except (ValueError, OverflowError):
+                pass
+        raise Misfit("must be an RFC 3339 instant with seconds and zone, such as 2026-01-02T03:04:05Z")
+
+    def schema(self) -> JsonSchemaValue:
+        return {"type": "string", "format": "date-time"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Json(Shape):
+    """Any JSON value, at most `max_bytes` as compact text, with numbers that canonical JSON can hold."""
+
+    max_bytes: int
+    object_only: bool = False
+
+    def accept(self, given: object) -> Any:
+        if self.object_only and not isinstance(given, dict):
+            raise Misfit("must be an object")
+        _check_json(given, depth=0)
+        if len(jsontext.encode(given).encode("utf-8")) > self.max_bytes:
+            raise Misfit(f"must be at most {self.max_bytes} bytes of JSON")
+        return given
+
+    def schema(self) -> JsonSchemaValue:
+        return {"type": "object", "additionalProperties": True} if self.object_only else {}
+
+
+def as_list(given: object) -> list[object]:
+    """`given` as a list: one, or the JSON text of one."""
+    if isinstance(given, str):
+        try:
+            given = jsontext.parse(given) if given.strip() else []
+        except jsontext.NotJson:
+            given = None
+    if not isinstance(given, list | tuple):
+        raise Misfit("must be a list")
+    return list(given)
+
+
+def _text(given: object) -> str:
+    if not isinstance(given, str):
+        raise Misfit("must be a string")
+    return given
+
+
+def _check_json(value: object, *, depth: int) -> None:
+    if depth > _MAX_JSON_DEPTH:
+        raise Misfit(f"must not be nested deeper than {_MAX_JSON_DEPTH}")
+    if isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            _check_json(item, depth=depth + 1)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise Misfit("must have finite numbers only")
+    elif isinstance(value, int) and abs(value) > _MAX_SAFE_INTEGER:
+        raise Misfit("must have integers within ±(2^53 − 1) only")

@@ -1,0 +1,1 @@
+"""Request and answer models, one file a verb (`base` shows the pattern)."""

@@ -1,0 +1,88 @@
+"""The tools that MCP clients see: one entry a verb, in the order they are listed.
+
+To add one, append a `Tool` to TOOLS; its models and its `run` are those of the HTTP operation, so that both doors give
+one answer. A description states what it reads or changes, when to use it and which sibling to use instead, what the
+hints cannot say (rights, order, clamping, not-found, rounds), in 60 to 110 words.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from shared.boundary.models.base import Answer, Request
+from shared.boundary.models.expand import ExpandAnswer, ExpandRequest
+from shared.boundary.models.slice import SliceAnswer, SliceRequest
+from shared.domain.principal import Role
+from shared.engine.expand import expand_neighbors
+from shared.engine.session import Session
+from shared.engine.slice import fetch_slice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hints:
+    """What a client may rely on. None of the tools reaches beyond the product's own store."""
+
+    read_only: bool
+    destructive: bool
+    idempotent: bool
+    open_world: bool = False
+
+
+READS = Hints(read_only=True, destructive=False, idempotent=True)
+"""A tool that never writes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """One verb as a tool. `instead` tells a model what to do when nothing was found."""
+
+    name: str
+    title: str
+    description: str
+    needs: Role
+    request: type[Request]
+    answer: type[Answer]
+    hints: Hints
+    run: Callable[[Any, Session, Any], Mapping[str, Any]]
+    instead: str
+
+
+EXPAND_NEIGHBORS = Tool(
+    name="expand_neighbors",
+    title="Expand neighbors",
+    description=(
+        "Lists the memories, passages and entities that relate to memories you already hold, walking the typed graph "
+        "1 to 3 hops from their ids and only through what you may read. Use it when you have ids and want what they "
+        "depend on, decide, mention or contain; instead use fetch_slice to read a text around a passage, or traverse "
+        "when you have a name and no id. Best score first; content is a preview. Seeds that are absent or forbidden "
+        "come back in unresolved. Numbers out of range are clamped. Writes nothing. Plan three rounds of retrieval at "
+        "most, then answer."
+    ),
+    needs=Role.READER,
+    request=ExpandRequest,
+    answer=ExpandAnswer,
+    hints=READS,
+    run=expand_neighbors,
+    instead="Take ids from an earlier answer of expand_neighbors, or find a name with traverse.",
+)
+
+FETCH_SLICE = Tool(
+    name="fetch_slice",
+    title="Fetch slice",
+    description=(
+        "Reads the text of one memory as consecutive passages: from its beginning for a memory id, around the passage "
+        "for a passage id. Use it when a preview from expand_neighbors is not enough to answer or to quote; instead "
+        "use expand_neighbors to find related memories, and do not call it again when covers_parent is true. "
+        "Passages come in order until content_max_chars is spent; truncated marks what was cut. Cite parent_id. Absent "
+        "and forbidden ids get one not-found answer; numbers out of range are clamped. Writes nothing. Plan three "
+        "rounds of retrieval at most, then answer."
+    ),
+    needs=Role.READER,
+    request=SliceRequest,
+    answer=SliceAnswer,
+    hints=READS,
+    run=fetch_slice,
+    instead="Take an id from origins or neighbors of expand_neighbors; asking again for this id will not help.",
+)
+
+TOOLS: tuple[Tool, ...] = (EXPAND_NEIGHBORS, FETCH_SLICE)

@@ -1,0 +1,65 @@
+"""The strict reader and the deterministic writer of JSON text."""
+
+import json
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.domain import jsontext
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**15), 10**15)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@given(VALUES)
+def test_what_is_written_reads_back(value: object) -> None:
+    assert jsontext.parse(jsontext.encode(value)) == value
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "nul", '{"a":1,}', '{"a":NaN}', "-Infinity", "\ufeff{}", "[" * 10_000, "1 2"]
+)
+def test_what_is_no_json_is_refused(text: str) -> None:
+    with pytest.raises(jsontext.NotJson):
+        jsontext.parse(text)
+
+
+def test_a_lone_surrogate_is_refused_by_its_field_and_a_pair_is_not() -> None:
+    with pytest.raises(jsontext.NotJson) as caught:
+        jsontext.parse('{"a":"fine","b":["\\ud800"]}')
+    assert caught.value.field == "b"
+    assert jsontext.parse('"\\ud83d\\ude00"') == "😀"
+    with pytest.raises(jsontext.NotJson):
+        jsontext.parse('{"\\udc00":1}')
+
+
+def test_bytes_must_be_utf8() -> None:
+    assert jsontext.parse_bytes('"é"'.encode()) == "é"
+    with pytest.raises(jsontext.NotJson):
+        jsontext.parse_bytes(b'"\xff"')
+    with pytest.raises(jsontext.NotJson):
+        jsontext.parse_bytes('"\ud800"'.encode("utf-8", "surrogatepass"))
+
+
+def test_a_huge_integer_is_read_cheaply_and_keeps_its_sign() -> None:
+    started = time.process_time()
+    assert jsontext.parse("9" * 10**6) == 10**40
+    assert jsontext.parse("-" + "9" * 10**6) == -(10**40)
+    assert time.process_time() - started < 0.5
+
+
+def test_nan_is_never_written() -> None:
+    with pytest.raises(ValueError, match="JSON compliant"):
+        jsontext.encode(float("nan"))
+    assert jsontext.encode({"b": "é", "a": 1}) == json.dumps(
+        {"b": "é", "a": 1}, ensure_ascii=False, separators=(",", ":")
+    )
