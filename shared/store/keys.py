@@ -4,6 +4,7 @@ import base64
 import hashlib
 
 from shared.domain.ids import passage_id
+from shared.domain.instants import inverted
 from shared.domain.scoring import WEIGHT_STEPS, Direction
 from shared.engine.port import Lane
 
@@ -72,6 +73,11 @@ def purge_board(tenant: str) -> str:
 
 def project(tenant: str, project_id: str) -> str:
     return f"P#{digest(tenant, project_id)}"
+
+
+def updated_row(updated_at: str, memory_id: str) -> str:
+    """The sort key of a memory in the list of its home project: the latest first, then by id."""
+    return f"U#{inverted(updated_at)}{sortable(memory_id)}"
 
 
 def context(tenant: str) -> str:
@@ -151,3 +157,43 @@ def partition_of(ref: str) -> str:
 def cut_of(passage_key: str) -> str:
     """The cut that a passage's sort key names."""
     return passage_key.split("#")[1]
+
+
+QUEUE_SHARDS = 8
+
+
+def queue(shard: int) -> str:
+    """A shard of the queue of clean-ups."""
+    return f"Q#{shard}"
+
+
+def queue_of(tenant: str, subject: str) -> str:
+    return queue(_shard(digest(tenant, subject), QUEUE_SHARDS))
+
+
+EXPORT_SHARDS = 8
+EXPORT_ORDER = (
+    "membership", "memory", "entity", "edge", "relation", "grant", "capture_status", "operating_context",
+)  # fmt: skip
+"""Kinds of lines in the order in which an export has them."""
+
+
+def export_shard(tenant: str, shard: int) -> str:
+    """A partition of the index `ByTenant`."""
+    return f"X#{digest(tenant)}{shard}"
+
+
+def export_prefix(kind: str) -> str:
+    return f"{EXPORT_ORDER.index(kind)}#"
+
+
+def exported(tenant: str, kind: str, identity: str, *more: str) -> dict[str, str]:
+    """The index attributes of the one row of a `kind` that an export reads: unique within the tenant."""
+    tail = SEPARATOR + digest(*more) if more else ""
+    shard = _shard(digest(identity, *more), EXPORT_SHARDS)
+    return {"x1": export_shard(tenant, shard), "x2": export_prefix(kind) + sortable(identity) + tail}
+
+
+def _shard(digested: str, shards: int) -> int:
+    """An even choice by the last base-32 character."""
+    return "abcdefghijklmnopqrstuvwxyz234567".index(digested[-1]) % shards
