@@ -74,6 +74,7 @@ def running(options: Options) -> Iterator[Gateway]:
         os.environ.update({**template.environment(), **_QUIET, **_given(template), **local_environment(endpoint)})
         os.environ.setdefault("RESOURCE", f"http://127.0.0.1:{options.port}/mcp")
         os.environ["ALLOWED_ORIGINS"] += f",http://localhost:{options.port},http://127.0.0.1:{options.port}"
+        os.environ.setdefault("ALLOWED_HOSTS", "127.0.0.1,localhost")
         create_tables(template.tables())
         gateway = Gateway(template.routes())
         load_sample(gateway)

@@ -127,16 +127,16 @@ class ToolBox:
             version=VERSION,
             instructions=INSTRUCTIONS,
             cache_hints={"tools/list": CACHE, "server/discover": CACHE},
-            on_list_tools=self._list,
-            on_call_tool=self._call,
+            on_list_tools=self.list_tools,
+            on_call_tool=self.call_tool,
         )
 
-    async def _list(
+    async def list_tools(
         self, _ctx: ServerRequestContext[None, Any], _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         return self._listed
 
-    async def _call(
+    async def call_tool(
         self, ctx: ServerRequestContext[None, Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         call = cast("Call", ctx.request)
@@ -167,8 +167,8 @@ class ToolBox:
 class McpEndpoint:
     """The handler of the MCP function."""
 
-    def __init__(self, store: StoreSource, tools: Sequence[Tool]) -> None:
-        self._box = ToolBox(store, tools)
+    def __init__(self, box: ToolBox) -> None:
+        self._box = box
         self._settings = settings()
 
     def __call__(self, event: Event, context: Context) -> Response:

@@ -1,4 +1,7 @@
-"""JSON Schemas of the models in the form that tool-calling clients take: one flat object, references written out."""
+"""JSON Schemas of the models in the form that tool-calling clients take: an object, with all references written out.
+
+An input has no `anyOf` either, since the field types write their own schemas; in an output it says that null may come.
+"""
 
 from typing import Any
 
@@ -32,8 +35,8 @@ def _flat(node: Any, definitions: Schema) -> Any:
     if "$ref" in node:
         target = definitions[node["$ref"].rpartition("/")[2]]
         return _flat({**target, **{key: value for key, value in node.items() if key != "$ref"}}, definitions)
-    if "anyOf" in node:
-        return _flat(_nullable(node, definitions), definitions)
+    if "anyOf" in node and "default" in node:
+        return _flat(_without_null(node), definitions)
     flat = {key: _flat(value, definitions) for key, value in node.items() if key not in ("$defs", "title")}
     if "properties" in node:
         flat["properties"] = {name: _flat(member, definitions) for name, member in node["properties"].items()}
@@ -42,16 +45,10 @@ def _flat(node: Any, definitions: Schema) -> Any:
     return flat
 
 
-def _nullable(node: Schema, definitions: Schema) -> Schema:
-    """`X | None` as the types of X and null; a field that is None by default is absent instead, so X alone."""
-    options = [option for option in node["anyOf"] if option.get("type") != "null"]
-    if len(options) != 1:
-        raise TypeError("Only X | None can be written without anyOf.")
-    rest = {key: value for key, value in node.items() if key != "anyOf"}
-    option = _flat(options[0], definitions)
-    if "default" not in rest and len(options) < len(node["anyOf"]):
-        option = {**option, "type": [option["type"], "null"]}
-    return {**option, **rest}
+def _without_null(node: Schema) -> Schema:
+    """A field of X | None that is None by default is absent rather than null: X alone."""
+    (option,) = [option for option in node["anyOf"] if option.get("type") != "null"]
+    return {**option, **{key: value for key, value in node.items() if key != "anyOf"}}
 
 
 def _opened(node: Any) -> Any:

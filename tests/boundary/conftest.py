@@ -1,105 +1,24 @@
-"""Environment and events for tests of the boundary; none of them touches a store."""
+"""The environment of tests of the boundary; none of them touches a store."""
 
-import base64
-import json
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
 from shared.boundary.settings import settings
 
-CLAIMS = {"sub": "ann", "tenant_id": "acme", "roles": "reader"}
+ENVIRONMENT = {
+    "TABLE_NAME": "table",
+    "ISSUER": "https://issuer.example",
+    "ALLOWED_HOSTS": "",
+    "ALLOWED_ORIGINS": "https://app.example",
+    "POWERTOOLS_METRICS_DISABLED": "true",
+}
 
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("TABLE_NAME", "table")
-    monkeypatch.setenv("ISSUER", "https://issuer.example")
-    monkeypatch.setenv("ALLOWED_HOSTS", "")
-    monkeypatch.setenv("ALLOWED_ORIGINS", "https://app.example")
-    monkeypatch.setenv("POWERTOOLS_METRICS_DISABLED", "true")
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
     settings.cache_clear()
     yield
     settings.cache_clear()
-
-
-class Context:
-    """A Lambda context with ten seconds left."""
-
-    def get_remaining_time_in_millis(self) -> int:
-        return 10_000
-
-
-def v2(
-    route: str,
-    body: bytes | str | Mapping[str, Any] | None = None,
-    *,
-    claims: Mapping[str, Any] | None = CLAIMS,
-    headers: Mapping[str, str] | None = None,
-    path: Mapping[str, str] | None = None,
-    query: Mapping[str, str] | None = None,
-) -> dict[str, Any]:
-    """An HTTP API event."""
-    method, _, resource = route.partition(" ")
-    event: dict[str, Any] = {
-        "version": "2.0",
-        "routeKey": route,
-        "rawPath": resource,
-        "rawQueryString": "",
-        "headers": {"content-type": "application/json", "host": "api.example", **(headers or {})},
-        "requestContext": {
-            "requestId": "r-1",
-            "domainName": "api.example",
-            "stage": "$default",
-            "http": {"method": method, "path": resource},
-        },
-        "isBase64Encoded": False,
-    }
-    if claims is not None:
-        event["requestContext"]["authorizer"] = {"jwt": {"claims": dict(claims), "scopes": None}}
-    if path:
-        event["pathParameters"] = dict(path)
-    if query:
-        event["queryStringParameters"] = dict(query)
-    match body:
-        case None:
-            pass
-        case bytes():
-            event |= {"body": base64.b64encode(body).decode(), "isBase64Encoded": True}
-        case str():
-            event["body"] = body
-        case _:
-            event["body"] = json.dumps(body)
-    return event
-
-
-def v1(
-    route: str,
-    body: Mapping[str, Any] | None = None,
-    *,
-    authorizer: Mapping[str, Any] | None = None,
-    path: Mapping[str, str] | None = None,
-) -> dict[str, Any]:
-    """A REST API event."""
-    method, _, resource = route.partition(" ")
-    return {
-        "resource": resource,
-        "path": resource,
-        "httpMethod": method,
-        "headers": {"Content-Type": "application/json", "Host": "api.example"},
-        "multiValueHeaders": {"Content-Type": ["application/json"], "Host": ["api.example"]},
-        "queryStringParameters": None,
-        "multiValueQueryStringParameters": None,
-        "pathParameters": dict(path) if path else None,
-        "stageVariables": None,
-        "requestContext": {
-            "requestId": "r-1",
-            "domainName": "api.example",
-            "stage": "v1",
-            "httpMethod": method,
-            "authorizer": dict(authorizer) if authorizer is not None else None,
-        },
-        "body": None if body is None else json.dumps(body),
-        "isBase64Encoded": False,
-    }

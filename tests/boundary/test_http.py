@@ -14,7 +14,7 @@ from shared.boundary.models.base import Read, Write
 from shared.domain.errors import Conflict, NotFound, TooLarge, Unavailable
 from shared.domain.principal import Role, Surface
 from shared.engine.session import Session
-from tests.boundary.conftest import CLAIMS, Context, v1, v2
+from tests.support.lambda_events import CLAIMS, Context, v1, v2
 
 READ, PUT, DELETE, IMPORT = "POST /read", "PUT /rows/{id}", "DELETE /rows", "POST /import"
 

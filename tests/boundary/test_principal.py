@@ -8,7 +8,7 @@ from shared.boundary.principal import iam_caller, principal_of
 from shared.boundary.settings import Claims
 from shared.domain.errors import Unauthenticated
 from shared.domain.principal import Principal, Role
-from tests.boundary.conftest import v1, v2
+from tests.support.lambda_events import v1, v2
 
 ROUTE = "POST /api/search/expand"
 

@@ -1,0 +1,1 @@
+"""Checks of the MCP endpoint by the protocol's own tools."""
