@@ -4,6 +4,8 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from shared.domain import normalise
+
 MAX_ID_LENGTH = 256
 """Code points in an id (contract, section 1)."""
 
@@ -11,8 +13,8 @@ _MINTED = re.compile(r"psg_[a-z2-7]{32}_[0-9a-z]{16}_[0-9]{5}|(?:ent|rel)_[a-z2-
 
 
 def trimmed(text: str) -> str:
-    """`text` without surrounding Unicode white space (the White_Space property, as `str.strip` has it)."""
-    return text.strip()
+    """`text` without surrounding Unicode white space."""
+    return normalise.trimmed(text)
 
 
 def is_id(text: str) -> bool:
