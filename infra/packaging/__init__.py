@@ -1,0 +1,1 @@
+"""Bundles of the functions, as they are deployed."""
