@@ -1,8 +1,8 @@
 """What the verbs need of a store. The engine sees values of the domain and waves of reads; never a key."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from shared.domain.model import Edge, Memberships, Memory, Node, Passage
 from shared.domain.scoring import Direction
@@ -76,6 +76,14 @@ class Wave(Protocol):
         """At most `limit` edges of a lane, from `after` on."""
         ...
 
+    def edge(self, source: str, relationship: str, target: str) -> Pending[Edge | None]:
+        """One edge or mention, of whatever lives of its ends."""
+        ...
+
+    def memberships_of(self, principal_id: str) -> Pending[Memberships]:
+        """Of any principal of the tenant."""
+        ...
+
     def passage(self, ref: str, cut: str, index: int) -> Pending[Passage | None]:
         """One passage of a cut."""
         ...
@@ -84,7 +92,7 @@ class Wave(Protocol):
         """Passages `first` … `first + count - 1` of a cut that exist, by index."""
         ...
 
-    def newest_passages(self, ref: str, count: int) -> Pending[tuple[str | None, Sequence[Passage]]]:
+    def newest_passages(self, memory_id: str, count: int) -> Pending[tuple[str | None, Sequence[Passage]]]:
         """The newest cut written (perhaps not yet, or no longer, the current one) and its first `count` passages."""
         ...
 
@@ -101,3 +109,127 @@ class Reads(Protocol):
     """A store to read from."""
 
     def wave(self, tenant_id: str, principal_id: str, clock: Clock) -> Wave: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """A clean-up that is due: of a `kind`, about a `subject` (a memory, a project), of the generation `mark`.
+
+    `due` is the instant from which the sweep takes it up: later than now where a request is at it, or may yet write.
+    """
+
+    kind: str
+    tenant: str
+    subject: str
+    mark: str
+    due: str
+    passages: int = 0
+    chunks: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryChange:
+    """A memory to be written in place of `before` (None: the id was free).
+
+    `body` and `passages` are given where `after` has a new cut. `revision` and `born` of `before` must still hold.
+    """
+
+    before: Memory | None
+    after: Memory
+    body: str = ""
+    passages: Sequence[Passage] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EdgeChange:
+    """An edge to be written in place of `before` (None: there was none)."""
+
+    before: Edge | None
+    edge: Edge
+
+
+class MemoryWrites(Protocol):
+    """Writes of memories; each is one transaction to every reader."""
+
+    def write(self, tenant: str, change: MemoryChange, clock: Clock) -> bool:
+        """False: another write came first; read again and decide again."""
+        ...
+
+    def remove(self, tenant: str, memory: Memory, now: str, clock: Clock) -> bool:
+        """Delete, then clean up as far as time allows. False: another write came first."""
+        ...
+
+
+class EdgeWrites(Protocol):
+    """Writes of edges and mentions."""
+
+    def write(self, tenant: str, changes: Sequence[EdgeChange]) -> list[EdgeChange]:
+        """Write edges of one source. Those whose source, or earlier state, changed since it was read come back."""
+        ...
+
+    def remove(self, tenant: str, edge: Edge) -> bool:
+        """False: the edge changed since it was read."""
+        ...
+
+
+class MembershipWrites(Protocol):
+    """Writes of memberships."""
+
+    def add(self, tenant: str, principal_id: str, memberships: Memberships) -> None: ...
+
+    def remove(self, tenant: str, principal_id: str, memberships: Memberships) -> bool:
+        """Take away the one named membership; False: it was not there."""
+        ...
+
+
+class CleanUps(Protocol):
+    """The queue of what remains to be removed."""
+
+    def tasks(self) -> Iterator[Task]: ...
+
+    def claim(self, task: Task) -> bool:
+        """Take the task for good; False: it is gone."""
+        ...
+
+    def perform(self, task: Task, clock: Clock) -> bool:
+        """Do a task of the kinds `cut` and `life`; False: time ran out, go on later."""
+        ...
+
+    def drop(self, task: Task) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """A row that has a line: of a `kind`, as a value of the domain."""
+
+    kind: str
+    row: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ExportPage:
+    """Rows in the order of the export, each with the place just after it."""
+
+    rows: Sequence[tuple[str, Exported]]
+    after: str | None
+
+
+class Exports(Protocol):
+    """The tenant's rows that have lines."""
+
+    def page(self, tenant: str, after: str, limit: int, clock: Clock) -> ExportPage: ...
+
+
+class Writes(Reads, Protocol):
+    """A store to read from and to write to."""
+
+    @property
+    def memories(self) -> MemoryWrites: ...
+    @property
+    def edges(self) -> EdgeWrites: ...
+    @property
+    def memberships(self) -> MembershipWrites: ...
+    @property
+    def cleanups(self) -> CleanUps: ...
+    @property
+    def exports(self) -> Exports: ...

@@ -8,6 +8,11 @@ import boto3
 from botocore.config import Config
 
 from shared.engine.port import Clock
+from shared.store.cleanup import CleanUps
+from shared.store.edges import Edges
+from shared.store.listing import Exports
+from shared.store.memberships import MembershipRows
+from shared.store.memories import Memories
 from shared.store.table import Table
 from shared.store.waves import Wave
 
@@ -31,6 +36,11 @@ class Store:
 
     def __init__(self, table: Table) -> None:
         self.table = table
+        self.memories = Memories(table)
+        self.edges = Edges(table)
+        self.memberships = MembershipRows(table)
+        self.cleanups = CleanUps(table)
+        self.exports = Exports(table)
 
     @classmethod
     def from_environment(cls, table_name: str) -> "Store":

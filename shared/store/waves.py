@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from shared.domain.model import Memberships, Memory, Node, Passage
+from shared.domain.model import Edge, Memberships, Memory, Node, Passage
 from shared.engine.port import Clock, EdgePage, Lane, Pending
 from shared.store import keys, rows
 from shared.store.table import MAX_BATCH_GET, Item, Key, Page, Query, Table
@@ -62,6 +62,13 @@ class Wave:
         )
         return self.query(query, lambda page: EdgePage([rows.edge_from(item) for item in page.items], page.after))
 
+    def edge(self, source: str, relationship: str, target: str) -> Pending[Edge | None]:
+        key = (keys.node(self._tenant, source), keys.edge_identity(relationship, target))
+        return self.point(key, lambda item: None if item is None else rows.edge_from(item))
+
+    def memberships_of(self, principal_id: str) -> Pending[Memberships]:
+        return self.point((keys.memberships(self._tenant, principal_id), keys.MEMBERSHIPS), rows.memberships_from)
+
     def passage(self, ref: str, cut: str, index: int) -> Pending[Passage | None]:
         key = (keys.partition_of(ref), keys.passage(cut, index))
         return self.point(key, lambda item: None if item is None else rows.passage_from(item))
@@ -76,9 +83,9 @@ class Wave:
         )
         return self.query(query, lambda page: [rows.passage_from(item) for item in page.items])
 
-    def newest_passages(self, ref: str, count: int) -> Pending[tuple[str | None, Sequence[Passage]]]:
+    def newest_passages(self, memory_id: str, count: int) -> Pending[tuple[str | None, Sequence[Passage]]]:
         query = Query(
-            partition=keys.partition_of(ref), low=keys.passages(""), high=keys.HINGE, limit=count + 1, backward=True
+            partition=keys.node(self._tenant, memory_id), low=keys.passages(""), high=keys.HINGE, limit=count + 1, backward=True
         )
         return self.query(query, _newest_cut)
 

@@ -1,0 +1,150 @@
+"""The queue of clean-ups, and the clean-ups themselves: removing what a deletion or a new cut left behind.
+
+A task is put on the queue in the transaction that makes it due, or before the rows it is for are written; so what a crash
+leaves is always found. Nothing here may touch a row of the present life or of the present cut.
+"""
+
+import logging
+from collections.abc import Iterator, Sequence
+
+from shared.domain.errors import Unavailable
+from shared.engine.port import Clock, Task
+from shared.store import edges, keys, rows
+from shared.store.table import Cancelled, Item, Key, Op, Query, Table
+
+CUT, LIFE = "cut", "life"
+BODY_CHUNK = 20_000
+"""Code points in a chunk of a body that its passages do not cover."""
+
+_PAGE = 200
+_logger = logging.getLogger("hopscope.store")
+
+
+class CleanUps:
+    """The queue and the store's own kinds of task."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def tasks(self) -> Iterator[Task]:
+        """All tasks on the queue, shard by shard."""
+        for shard in range(keys.QUEUE_SHARDS):
+            after: str | None = None
+            while True:
+                page = self._table.query(
+                    Query(partition=keys.queue(shard), low="", high=keys.AFTER, limit=_PAGE, after=after)
+                )
+                yield from (_task_from(item) for item in page.items)
+                after = page.after
+                if after is None:
+                    break
+
+    def claim(self, task: Task) -> bool:
+        """Take the task for good: whoever still wants to make use of its rows fails from now on. False: it is gone."""
+        claimed = Op(
+            change=task_key(task), update="SET claimed = :yes", condition="attribute_exists(PK)", values={":yes": True}
+        )
+        try:
+            self._table.transact([claimed])
+        except Cancelled:
+            return False
+        return True
+
+    def drop(self, task: Task) -> None:
+        self._table.write_many([], [task_key(task)])
+
+    def perform(self, task: Task, clock: Clock) -> bool:
+        """Do a task of kind `cut` or `life`; whether it is finished."""
+        if task.kind == CUT:
+            remove_cut(self._table, task)
+            return True
+        return remove_life(self._table, task, clock)
+
+    def attempt(self, task: Task, clock: Clock) -> bool:
+        """`perform`, on behalf of a request that has been served already: trouble is left to the sweep."""
+        try:
+            return self.perform(task, clock)
+        except Unavailable:
+            _logger.warning("a clean-up is left to the sweep", extra={"task": task.kind})
+            return False
+
+
+def task_key(task: Task) -> Key:
+    return keys.queue_of(task.tenant, task.subject), f"{task.kind}#{keys.digest(task.tenant, task.subject)}#{task.mark}"
+
+
+def put_task(task: Task) -> Op:
+    return Op(put=task_item(task))
+
+
+def task_item(task: Task) -> Item:
+    partition, sort = task_key(task)
+    return {
+        "PK": partition,
+        "SK": sort,
+        "kind": task.kind,
+        "tenant": task.tenant,
+        "subject": task.subject,
+        "mark": task.mark,
+        "due": task.due,
+        "passages": task.passages,
+        "chunks": task.chunks,
+    }
+
+
+def _task_from(item: Item) -> Task:
+    texts = {name: str(item[name]) for name in ("kind", "tenant", "subject", "mark", "due")}
+    return Task(**texts, passages=_count(item, "passages"), chunks=_count(item, "chunks"))
+
+
+def _count(item: Item, name: str) -> int:
+    return int(str(item.get(name, 0)))
+
+
+def drop_unclaimed(task: Task) -> Op:
+    """Take a task off the queue in a transaction that fails when the sweep has begun it."""
+    return Op(delete=task_key(task), condition="attribute_exists(PK) AND attribute_not_exists(claimed)")
+
+
+def remove_cut(table: Table, task: Task) -> None:
+    """Delete the passages and chunks of one cut, of which the task has the counts."""
+    partition = keys.node(task.tenant, task.subject)
+    sorts = [keys.passage(task.mark, index) for index in range(task.passages)]
+    sorts += [keys.body_chunk(task.mark, index) for index in range(task.chunks)]
+    table.write_in_parallel([], [(partition, sort) for sort in sorts])
+
+
+def remove_life(table: Table, task: Task, clock: Clock) -> bool:
+    """Delete the edges and mentions of a life of an id that has ended, at both ends; whether all are gone.
+
+    Rows of a later life have another `born` and stay.
+    """
+    partition = keys.node(task.tenant, task.subject)
+    for prefix, born in (("E#", "source_born"), ("S#", "target_born")):
+        after: str | None = None
+        while True:
+            if clock.remaining() <= 0:
+                return False
+            page = table.query(
+                Query(partition=partition, low=prefix, high=prefix + keys.AFTER, limit=_PAGE, after=after)
+            )
+            dead = [rows.edge_from(item) for item in page.items if item[born] == task.mark]
+            edges.remove_many(table, task.tenant, dead)
+            after = page.after
+            if after is None:
+                break
+    return _remove_anchored(table, task)
+
+
+def _remove_anchored(table: Table, task: Task) -> bool:
+    """Relations anchored on the memory."""
+    return True
+
+
+def cut_task(tenant: str, memory_id: str, cut: str, due: str, counts: Sequence[int]) -> Task:
+    passages, chunks = counts
+    return Task(kind=CUT, tenant=tenant, subject=memory_id, mark=cut, due=due, passages=passages, chunks=chunks)
+
+
+def life_task(tenant: str, memory_id: str, born: str, due: str) -> Task:
+    return Task(kind=LIFE, tenant=tenant, subject=memory_id, mark=born, due=due)
