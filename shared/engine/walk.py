@@ -310,7 +310,7 @@ class _Walk:
             if reached := self._admit(candidate, hop.distance):
                 taken.append(reached)
         else:
-            if horizon is not None and not self._settled(hop.distance, -horizon[0], taken):
+            if horizon is not None and len(unknown) < room and not self._settled(hop.distance, -horizon[0], taken):
                 self._need_rows(hop)
         self._need_nodes(hop, unknown, MAX_ROUTES + 1 - len(taken))
         return taken
