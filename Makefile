@@ -1,12 +1,13 @@
 # Two commands on a bare machine with Python 3.11+ and make: `make run`, `make test`.
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-long bench conformance format clean
+.PHONY: help run check test test-long bench conformance build format clean
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
+SAM := SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=us-east-1 $(BIN)/uv tool run --from aws-sam-cli==1.170.0 sam
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 help: ## Show the commands
@@ -40,6 +41,10 @@ bench: $(READY) ## Calls, rows and time of each verb
 
 conformance: $(READY) ## The official MCP conformance suite (needs Node 22)
 	infra/mcp/conformance.sh
+
+build: $(READY) ## Validate the template and build every bundle (needs Python 3.13)
+	$(SAM) validate --lint
+	$(SAM) build
 
 format: $(READY) ## Format and fix what can be fixed
 	$(BIN)/ruff format .

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from infra.packaging.bundle import Bundle, NoRuntimeError, runtime_python
 from infra.local.template import Function, Template
+from infra.packaging.bundle import Bundle, NoRuntimeError, runtime_python
 
 pytestmark = pytest.mark.long
 

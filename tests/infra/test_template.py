@@ -1,15 +1,13 @@
 """The template holds what the product promises: its table, its routes, and no right that a function doesn't need."""
 
 import os
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from infra.local.gateway import imported
 from infra.local.template import TEMPLATE, Template, _Loader
-
-ROOT = TEMPLATE.parent
 
 OPEN_ROUTES = {
     "GET /health",
@@ -72,9 +70,14 @@ def test_a_routes_function_is_named_like_its_folder(template: Template) -> None:
     assert by_key["GET /openapi.json"].name == "meta"
 
 
-def test_every_function_with_a_folder_has_a_handler(template: Template) -> None:
-    folders = {path.parent.name for path in Path(ROOT, "functions").glob("*/handler.py")}
-    assert folders <= {function.name for function in template.functions().values()}
+def test_each_function_answers_exactly_its_routes(template: Template, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in template.environment().items():
+        monkeypatch.setenv(name, value)
+    for function in template.functions().values():
+        handler = imported(function)
+        routes = {route.key.replace("+}", "}") for route in template.routes() if route.function == function}
+        if function.name not in {"mcp", "sweep"}:
+            assert {operation.route for operation in getattr(handler, "operations", ())} == routes, function.name
 
 
 def test_the_table(template: Template, resources: dict[str, Any]) -> None:
