@@ -123,8 +123,8 @@ def _compile(target: Path) -> None:
     `/var/task` cannot be written to: without bytecode every cold start compiles anew. Its hash is not checked there,
     since nothing can change the source, and file times mean nothing in a bundle.
     """
-    compiler = [runtime_python(), "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash"]
-    compiler += ["-s", target, "-p", "/var/task"]
+    compiler = [str(runtime_python()), "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash"]
+    compiler += ["-s", str(target), "-p", "/var/task"]
     environment = {**os.environ, "PYTHONHASHSEED": "0"}
     ours = [target / name for name in _OURS]
     subprocess.run([*compiler, *ours], check=True, env=environment)
