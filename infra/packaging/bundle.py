@@ -38,6 +38,11 @@ _DIST_INFO = {"METADATA", "entry_points.txt"}
 _EPOCH = 315_619_200
 
 
+_BESIDE = Path(sys.executable).with_name("uv")
+# The lock alone decides what is installed, whatever a machine's own settings say.
+_UV = (str(_BESIDE) if _BESIDE.exists() else "uv", "--quiet", "--no-config")
+
+
 class NoRuntimeError(RuntimeError):
     """There is no interpreter of the deployed version to compile bytecode with."""
 
@@ -78,10 +83,7 @@ class Bundle:
 
 
 def _uv(*arguments: str) -> None:
-    beside = Path(sys.executable).with_name("uv")
-    program = str(beside) if beside.exists() else "uv"
-    # The lock alone decides what is installed, whatever a machine's own settings say.
-    subprocess.run([program, "--quiet", "--no-config", *arguments], cwd=ROOT, check=True)
+    subprocess.run([*_UV, *arguments], cwd=ROOT, check=True)
 
 
 def _unwanted(target: Path) -> Iterator[Path]:
@@ -105,16 +107,11 @@ def _prune(target: Path) -> None:
 
 def runtime_python() -> Path:
     """An interpreter of the deployed version, on this machine."""
-    names = [sys.executable, f"python{RUNTIME}", *sorted(map(str, Path.home().glob(f".pyenv/versions/{RUNTIME}*/bin/python")))]
-    for name in names:
-        found = shutil.which(name)
-        if found is None:
-            continue
-        asked = [found, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
-        answer = subprocess.run(asked, capture_output=True, text=True, check=False)
-        if answer.stdout.strip() == RUNTIME:
-            return Path(found)
-    raise NoRuntimeError(f"Python {RUNTIME} is needed to compile bytecode")
+    asked = [*_UV, "python", "find", "--system", "--no-python-downloads", RUNTIME]
+    found = subprocess.run(asked, capture_output=True, text=True, check=False)
+    if found.returncode:
+        raise NoRuntimeError(f"Python {RUNTIME} is needed to compile bytecode")
+    return Path(found.stdout.strip())
 
 
 def _compile(target: Path) -> None:
