@@ -107,11 +107,15 @@ def _prune(target: Path) -> None:
 
 def runtime_python() -> Path:
     """An interpreter of the deployed version, on this machine."""
-    asked = [*_UV, "python", "find", "--system", "--no-python-downloads", RUNTIME]
-    found = subprocess.run(asked, capture_output=True, text=True, check=False)
-    if found.returncode:
-        raise NoRuntimeError(f"Python {RUNTIME} is needed to compile bytecode")
-    return Path(found.stdout.strip())
+    # Where pyenv's shim is first on the path it runs only the version that it is told to.
+    environment = {**os.environ, "PYENV_VERSION": RUNTIME}
+    script = "import sys; print('%d.%d' % sys.version_info[:2], sys.executable)"
+    for name in filter(None, map(shutil.which, (sys.executable, f"python{RUNTIME}"))):
+        asked = subprocess.run([name, "-c", script], env=environment, capture_output=True, text=True, check=False)
+        version, _, path = asked.stdout.strip().partition(" ")
+        if version == RUNTIME:
+            return Path(path)
+    raise NoRuntimeError(f"Python {RUNTIME} is needed to compile bytecode")
 
 
 def _compile(target: Path) -> None:
