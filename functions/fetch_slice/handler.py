@@ -2,6 +2,7 @@
 
 from shared.boundary.http import Operation, endpoint
 from shared.boundary.models.slice import SliceAnswer, SliceRequest
+from shared.domain.errors import NotFound
 from shared.domain.principal import Role
 from shared.engine.slice import fetch_slice
 from shared.runtime import store
@@ -13,6 +14,7 @@ handler = endpoint(
         needs=Role.READER,
         request=SliceRequest,
         answer=SliceAnswer,
+        refuses=(NotFound,),
         run=fetch_slice,
     ),
 )

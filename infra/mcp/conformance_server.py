@@ -7,28 +7,17 @@ Listens on the loopback interface alone; reaches no store. Never deployed.
 
 import os
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import uvicorn
 
-from infra.local.events import HttpRequest, HttpResponse, dev_token
+from infra.local.events import http_api_event
 from infra.local.gateway import Gateway
 from infra.local.server import application
 from infra.local.template import Template
 
 CLAIMS = {"sub": "conformance", "tenant_id": "conformance", "roles": ["reader", "writer"], "agents": ["*"]}
-
-
-@dataclass(frozen=True, slots=True)
-class Trusting:
-    """A gateway that gives every request the same principal."""
-
-    gateway: Gateway
-
-    def handle(self, request: HttpRequest) -> HttpResponse:
-        token = ("authorization", f"Bearer {dev_token(CLAIMS)}")
-        return self.gateway.handle(replace(request, headers=(*request.headers, token)))
 
 
 def _handler() -> Any:
@@ -49,7 +38,7 @@ def _handler() -> Any:
             self, ctx: ServerRequestContext[None, Any], params: types.CallToolRequestParams
         ) -> types.CallToolResult:
             if params.name == "test_missing_capability":
-                needed = {"requiredCapabilities": {"sampling": {}}}
+                needed: dict[str, Any] = {"requiredCapabilities": {"sampling": {}}}
                 raise MCPError(types.MISSING_REQUIRED_CLIENT_CAPABILITY, "Sampling is needed", needed)
             if params.name in names:
                 return types.CallToolResult(content=[types.TextContent(text="ok")], structured_content={})
@@ -65,9 +54,13 @@ def main(port: int) -> None:
     os.environ["LOG_LEVEL"] = "ERROR"
     os.environ["POWERTOOLS_METRICS_DISABLED"] = "true"
     handler = _handler()
-    routes = tuple(route for route in template.routes() if route.path == "/mcp")
-    gateway = Gateway(routes, find_handler=lambda _: handler)
-    uvicorn.run(application(Trusting(gateway)), host="127.0.0.1", port=port, log_level="warning")
+    routes = tuple(replace(route, is_open=True) for route in template.routes() if route.path == "/mcp")
+    gateway = Gateway(
+        routes,
+        find_handler=lambda _: handler,
+        make_event=lambda call: http_api_event(replace(call, claims=CLAIMS)),
+    )
+    uvicorn.run(application(gateway), host="127.0.0.1", port=port, log_level="warning")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ A function is a tuple of operations:
         Operation(
             route="POST /api/search/expand",                     # as in the template; path values are fields
             needs=Role.READER,                                   # or ANY_CALLER: the verb decides
-            request=ExpandRequest,                               # parses the input; `.query()` for the engine
+            request=ExpandRequest,                               # `read` makes the engine's query
             answer=ExpandAnswer,                                 # for the OpenAPI document
             run=expand_neighbors,                                # (store, session, query) -> dict | Content
         ),
@@ -31,7 +31,7 @@ from shared.boundary.problems import UnsupportedMedia, problem
 from shared.boundary.settings import Misdeployed, settings
 from shared.boundary.telemetry import Trace
 from shared.domain import jsontext
-from shared.domain.errors import FieldError, Forbidden, Malformed, NotFound, TooLarge
+from shared.domain.errors import FieldError, Forbidden, Malformed, NotFound, Refusal, TooLarge
 from shared.domain.principal import Principal, Role, Surface
 from shared.engine.session import Deadline, Session
 
@@ -73,13 +73,17 @@ _NO_COUNTS: Mapping[str, int] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """One route. An NDJSON operation's request model has the field `body`, the raw bytes."""
+    """One route. An NDJSON operation's request model has the field `body`, the raw bytes.
+
+    `refuses` tells the OpenAPI document what the verb itself may raise, besides what the door does.
+    """
 
     route: str
     needs: Role | None
     request: type[Request]
     run: Callable[[Any, Session, Any], Result]
     answer: type[BaseModel] | None = None
+    refuses: tuple[type[Refusal], ...] = ()
     media: str = JSON
 
     @property
@@ -157,7 +161,7 @@ def require(needs: Role | None, principal: Principal) -> None:
 def parse_object(data: bytes) -> dict[str, object]:
     """The JSON object that `data` holds, or `Malformed`."""
     try:
-        value = jsontext.parse_bytes(data)
+        value = jsontext.parse(data)
     except jsontext.NotJson as fault:
         raise Malformed(FieldError(fault.field or "body", str(fault))) from None
     if not isinstance(value, dict):
@@ -192,7 +196,7 @@ def _query(operation: Operation, request: Incoming, principal: Principal) -> Any
     malformed: Malformed | None = None
     query = None
     try:
-        query = operation.request.parse(_members(operation, request)).query()
+        query = operation.request.read(_members(operation, request))
     except Malformed as fault:
         malformed = fault
     require(operation.needs, principal)

@@ -155,7 +155,7 @@ class ToolBox:
 
     def _run(self, tool: Tool, call: Call, arguments: Mapping[str, object]) -> types.CallToolResult:
         require(tool.needs, call.principal)
-        query = tool.request.parse(arguments).query()
+        query = tool.request.read(arguments)
         answer = tool.run(self._store(), session(call.principal, Surface.MCP, call.context), query)
         text = jsontext.encode(answer)
         if not fits(text + jsontext.encode(text)):
@@ -280,7 +280,7 @@ def _tool_error(text: str) -> types.CallToolResult:
 
 def _message(body: bytes | None) -> dict[str, Any]:
     try:
-        message = jsontext.parse_bytes(body or b"")
+        message = jsontext.parse(body or b"")
     except jsontext.NotJson:
         raise ProtocolFault(types.PARSE_ERROR, "Parse error", status=400) from None
     if not isinstance(message, dict) or not isinstance(message.get("method"), str) or message.get("jsonrpc") != "2.0":

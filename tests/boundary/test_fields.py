@@ -2,15 +2,13 @@
 
 import math
 import time
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.boundary.fields import Body, Clamped, Flag, Id, Instant, Json, Misfit, Text, TextList
-from shared.domain.errors import TooLarge
+from shared.boundary.fields import Clamped, Flag, Id, Instant, Misfit, Text, TextList
 
 DEPTH = Clamped(1, 3)
 
@@ -141,21 +139,15 @@ def test_a_text_keeps_its_blanks_and_may_be_blank_where_that_means_something() -
         Text(max_length=2).accept("abc")
 
 
-def test_a_body_over_its_bytes_is_too_large() -> None:
-    assert Body(max_bytes=4).accept("éé") == "éé"
-    with pytest.raises(TooLarge):
-        Body(max_bytes=4).accept("ééa")
-
-
 @pytest.mark.parametrize(
     ("given_value", "expected"),
     [
-        ("2026-01-02T03:04:05Z", datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)),
-        ("2026-01-02t03:04:05.25z", datetime(2026, 1, 2, 3, 4, 5, 250_000, tzinfo=UTC)),
-        ("2026-01-02T03:04:05+02:00", datetime(2026, 1, 2, 1, 4, 5, tzinfo=UTC)),
+        ("2026-01-02T03:04:05Z", "2026-01-02T03:04:05.000Z"),
+        ("2026-01-02t03:04:05.25z", "2026-01-02T03:04:05.250Z"),
+        ("2026-01-02T03:04:05+02:00", "2026-01-02T01:04:05.000Z"),
     ],
 )
-def test_an_instant_is_read_as_utc(given_value: str, expected: datetime) -> None:
+def test_an_instant_is_read_as_utc(given_value: str, expected: str) -> None:
     assert Instant().accept(given_value) == expected
 
 
@@ -174,17 +166,3 @@ def test_an_instant_is_read_as_utc(given_value: str, expected: datetime) -> None
 def test_an_instant_needs_seconds_and_zone(given_value: Any) -> None:
     with pytest.raises(Misfit):
         Instant().accept(given_value)
-
-
-@pytest.mark.parametrize("given_value", [2**53, math.inf, {"a": [10**40]}, "x" * 20])
-def test_json_that_cannot_be_kept_exactly_is_refused(given_value: Any) -> None:
-    with pytest.raises(Misfit):
-        Json(max_bytes=20).accept(given_value)
-
-
-def test_json_nested_beyond_reason_is_refused() -> None:
-    value: Any = 1
-    for _ in range(70):
-        value = [value]
-    with pytest.raises(Misfit):
-        Json(max_bytes=1000).accept(value)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import pytest
 from pydantic import Field
 
-from shared.boundary.fields import Body, Clamped, Id, TextList
+from shared.boundary.fields import Clamped, Id, Text, TextList
 from shared.boundary.http import MAX_JSON_BYTES, MAX_NDJSON_BYTES, NDJSON, Content, Operation, Page, endpoint
 from shared.boundary.models.base import Read, Write
 from shared.domain.errors import Conflict, NotFound, TooLarge, Unavailable
@@ -33,9 +33,16 @@ class EchoRead(Read):
         return Echo(self.model_dump())
 
 
+class Short(Text):
+    def accept(self, given: object) -> str:
+        if len(text := super().accept(given)) > 10:
+            raise TooLarge("Too long.")
+        return text
+
+
 class EchoWrite(Write):
     id: Annotated[str, Id()]
-    content: Annotated[str, Body(max_bytes=10)] = ""
+    content: Annotated[str, Short()] = ""
 
     def query(self) -> Echo:
         return Echo(self.model_dump())

@@ -9,13 +9,14 @@ A request model is the wire shape of a verb's input, and the only place where it
         def query(self) -> ExpandQuery:                         # the engine's frozen dataclass
             return ExpandQuery(entity_ids=self.entity_ids, depth=self.depth)
 
-`Model.parse(given)` raises `Malformed` with the fields as the caller spelled them. A field with an alias
-(`record_id: ... = Field(alias="recordId")`) is accepted in both spellings. Path and query values are fields too.
+`Model.read(given)` is that query, or raises `Malformed` with the fields as the caller spelled them. A field with an
+alias (`record_id: ... = Field(alias="recordId")`) is accepted in both spellings. Path and query values are fields too.
+Writes of interchange lines are `LineRequest`s: the domain reads them, as in an import, and the model publishes them.
 
 An answer model documents and tests the engine's dict: it feeds OpenAPI and MCP, and does not run per request.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -28,10 +29,14 @@ _MAX_FIELD_LENGTH = 200
 
 
 class Request(BaseModel):
-    """A verb's input. `null` is an omitted field unless `keeps_null` (a patch, where it clears)."""
+    """A verb's input; `null` is an omitted field."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
-    keeps_null: ClassVar[bool] = False
+
+    @classmethod
+    def read(cls, given: Mapping[str, object]) -> Any:
+        """What the engine is given, or `Malformed`."""
+        return cls.parse(given).query()
 
     @classmethod
     def parse(cls, given: Mapping[str, object]) -> Self:
@@ -50,7 +55,7 @@ class Request(BaseModel):
     @classmethod
     def _joined_spellings(cls, given: Mapping[str, object]) -> tuple[dict[str, object], dict[str, str]]:
         """`given` without nulls and under published names, and how each published name was spelled."""
-        members = {name: value for name, value in given.items() if cls.keeps_null or value is not None}
+        members = {name: value for name, value in given.items() if value is not None}
         spelled: dict[str, str] = {}
         for name, field in cls.model_fields.items():
             alias = field.alias
@@ -73,6 +78,16 @@ class Write(Request):
     """Input of a write: unknown fields are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class LineRequest(Write):
+    """An interchange line, or the key of one. Its fields are documentation; a test holds them to the domain's."""
+
+    reader: ClassVar[Callable[[Mapping[str, object]], Any]]
+
+    @classmethod
+    def read(cls, given: Mapping[str, object]) -> Any:
+        return cls.reader(given)
 
 
 class Answer(BaseModel):
