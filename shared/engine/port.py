@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from shared.domain.model import Edge, Memberships, Memory, Node, Passage
+from shared.domain.declared import DeclaredScope, Naming
+from shared.domain.model import Edge, Entity, Memberships, Memory, Node, Passage, Relation
 from shared.domain.scoring import Direction
 
 T_co = TypeVar("T_co", covariant=True)
@@ -50,6 +51,14 @@ class EdgePage:
     """Edges of a lane in order, and the cursor to go on from (None: that was the end)."""
 
     edges: Sequence[Edge]
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RelationPage:
+    """Declared relations, the latest first, and the cursor to go on from (None: that was the end)."""
+
+    relations: Sequence[Relation]
     after: str | None
 
 
@@ -100,6 +109,32 @@ class Wave(Protocol):
         """The first `upto` code points of a memory's body, or more; None when a re-cut has removed rows of it."""
         ...
 
+    def naming(self, scope: DeclaredScope, normal_name: str) -> Pending[Naming | None]:
+        """What a normalised name or alias leads to in exactly that scope."""
+        ...
+
+    def names(self, agent_id: str, normal_name: str) -> Pending[Sequence[Naming]]:
+        """What a normalised name or alias of an agent leads to, in every scope."""
+        ...
+
+    def relation(self, relation_id: str) -> Pending[Relation | None]:
+        """One relation, of whatever lives of its ends."""
+        ...
+
+    def relations(self, entity_id: str, *, limit: int, after: str | None = None) -> Pending[RelationPage]:
+        """At most `limit` relations of an entity, the latest first, then by id."""
+        ...
+
+    def relations_between(
+        self, one: str, other: str, *, limit: int, after: str | None = None
+    ) -> Pending[RelationPage]:
+        """At most `limit` relations between two entities (or of one with itself), the latest first, then by id."""
+        ...
+
+    def operating_context(self) -> Pending[Mapping[str, str] | None]:
+        """The project of each agent; None where the tenant has no operating context."""
+        ...
+
     def run(self) -> None:
         """Send all and wait. Raises `Unavailable` when one failed or no time is left."""
         ...
@@ -139,6 +174,16 @@ class MemoryChange:
     body: str = ""
     passages: Sequence[Passage] = ()
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether everything stays as it is."""
+        return self.after is self.before
+
+    @property
+    def cuts_anew(self) -> bool:
+        """Whether `after` has passages that are not written yet."""
+        return self.after.cut is not None and (self.before is None or self.before.cut != self.after.cut)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EdgeChange:
@@ -150,6 +195,10 @@ class EdgeChange:
 
 class MemoryWrites(Protocol):
     """Writes of memories; each is one transaction to every reader."""
+
+    def stage(self, tenant: str, change: MemoryChange) -> None:
+        """Write the passages of a new cut, before the write that makes it current."""
+        ...
 
     def write(self, tenant: str, change: MemoryChange, clock: Clock) -> bool:
         """False: another write came first; read again and decide again."""
@@ -164,11 +213,52 @@ class EdgeWrites(Protocol):
     """Writes of edges and mentions."""
 
     def write(self, tenant: str, changes: Sequence[EdgeChange]) -> list[EdgeChange]:
-        """Write edges of one source. Those whose source, or earlier state, changed since it was read come back."""
+        """Write edges, each whole. Those whose source, or earlier state, changed since it was read come back."""
         ...
 
     def remove(self, tenant: str, edge: Edge) -> bool:
         """False: the edge changed since it was read."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityChange:
+    """An entity to be written in place of `before` (None: it was not there, or is of a life that a purge ended).
+
+    `claimed` are normalised names that lead to it from now on, `released` those that no longer do.
+    """
+
+    before: Entity | None
+    after: Entity
+    claimed: Sequence[str] = ()
+    released: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelationChange:
+    """A relation to be written in place of `before` (None: there was none, of no life)."""
+
+    before: Relation | None
+    after: Relation
+
+
+class DeclaredWrites(Protocol):
+    """Writes of declared names and relations."""
+
+    def write_entity(self, tenant: str, change: EntityChange) -> bool:
+        """False: the entity changed since it was read, or one of the names leads elsewhere by now."""
+        ...
+
+    def write_relations(self, tenant: str, changes: Sequence[RelationChange]) -> list[RelationChange]:
+        """Those come back whose earlier state, or whose anchor, changed since it was read."""
+        ...
+
+    def remove_relation(self, tenant: str, relation: Relation) -> bool:
+        """False: it changed since it was read."""
+        ...
+
+    def put_context(self, tenant: str, agents: Mapping[str, str]) -> None:
+        """Replace the operating context as a whole."""
         ...
 
 
@@ -227,6 +317,8 @@ class Writes(Reads, Protocol):
     def memories(self) -> MemoryWrites: ...
     @property
     def edges(self) -> EdgeWrites: ...
+    @property
+    def declared(self) -> DeclaredWrites: ...
     @property
     def memberships(self) -> MembershipWrites: ...
     @property

@@ -3,11 +3,11 @@
 The source's hinge is checked in the transaction; a target never is, so that links to one hub don't cancel each other.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from shared.domain.model import Edge
 from shared.domain.ids import is_entity_id
+from shared.domain.model import Edge
 from shared.domain.scoring import BELONGS_TO, WEIGHT_STEPS, Direction, walked_by_default
 from shared.engine.port import EdgeChange, Lane
 from shared.store import keys, rows
@@ -18,8 +18,6 @@ _MOST_ROWS = 6
 """Rows of one edge: identity, two outgoing lanes, two incoming, and the members of a community."""
 
 _REMOVED_TOGETHER = MAX_TRANSACTION // _MOST_ROWS
-_WRITTEN_TOGETHER = (MAX_TRANSACTION - 1) // (2 * _MOST_ROWS - 1)
-"""Edges of one source in a transaction, where each may also remove the copies of its former weight."""
 
 
 class Edges:
@@ -29,10 +27,9 @@ class Edges:
         self._table = table
 
     def write(self, tenant: str, changes: Sequence[EdgeChange]) -> list[EdgeChange]:
-        """Write edges of one source; those that lost a race (source or edge changed since it was read) come back."""
+        """Write edges, many in a transaction; those that lost a race (source or edge changed) come back."""
         lost: list[EdgeChange] = []
-        for start in range(0, len(changes), _WRITTEN_TOGETHER):
-            together = changes[start : start + _WRITTEN_TOGETHER]
+        for together in _packed(tenant, changes):
             if not self._written(tenant, together):
                 lost += [change for change in together if len(together) == 1 or not self._written(tenant, [change])]
         return lost
@@ -42,14 +39,28 @@ class Edges:
         return _removed(self._table, tenant, [edge])
 
     def _written(self, tenant: str, changes: Sequence[EdgeChange]) -> bool:
-        ops = [check_source(tenant, changes[0].edge)]
-        for change in changes:
-            ops += edge_ops(tenant, change.edge, change.before)
+        checks = {change.edge.source: check_source(tenant, change.edge) for change in changes}
+        ops = [op for change in changes for op in edge_ops(tenant, change.edge, change.before)]
         try:
-            self._table.transact(ops)
+            self._table.transact([*checks.values(), *ops])
         except Cancelled:
             return False
         return True
+
+
+def _packed(tenant: str, changes: Sequence[EdgeChange]) -> Iterator[list[EdgeChange]]:
+    """The changes in as few transactions as hold them, the check of each source counted with each edge."""
+    together: list[EdgeChange] = []
+    size = 0
+    for change in changes:
+        ops = 1 + len(edge_ops(tenant, change.edge, change.before))
+        if size + ops > MAX_TRANSACTION:
+            yield together
+            together, size = [], 0
+        together.append(change)
+        size += ops
+    if together:
+        yield together
 
 
 def check_source(tenant: str, edge: Edge) -> Op:
@@ -104,7 +115,9 @@ def _unchanged(op: Op, before: Edge | None) -> Op:
         return replace(op, condition="attribute_not_exists(PK)")
     weight = round(before.weight * WEIGHT_STEPS)
     return replace(
-        op, condition="written_at = :written AND weight = :weight", values={":written": before.written_at, ":weight": weight}
+        op,
+        condition="written_at = :written AND weight = :weight",
+        values={":written": before.written_at, ":weight": weight},
     )
 
 

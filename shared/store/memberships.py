@@ -16,7 +16,12 @@ class MembershipRows:
     def add(self, tenant: str, principal_id: str, memberships: Memberships) -> None:
         """Add all of them; those that are there stay."""
         index = keys.exported(tenant, "membership", principal_id)
-        values: dict[str, Value] = {":tenant": tenant, ":principal": principal_id, ":x1": index["x1"], ":x2": index["x2"]}
+        values: dict[str, Value] = {
+            ":tenant": tenant,
+            ":principal": principal_id,
+            ":x1": index["x1"],
+            ":x2": index["x2"],
+        }
         added = []
         for name, ids in (("projects", memberships.projects), ("teams", memberships.teams)):
             if ids:

@@ -27,9 +27,15 @@ class Memories:
         self._table = table
         self._cleanups = CleanUps(table)
 
+    def stage(self, tenant: str, change: MemoryChange) -> None:
+        """Write the rows of a new cut, with a task on the queue that removes them should it not become current."""
+        for task in _coming_tasks(tenant, change):
+            self._table.write_many([task_item(task)])
+            self._table.write_in_parallel(_passage_items(tenant, change))
+
     def write(self, tenant: str, change: MemoryChange, clock: Clock) -> bool:
         """Put `after` in place of `before`; False when `before` is no longer what is there."""
-        coming = self._write_passages(tenant, change)
+        coming = _coming_tasks(tenant, change)
         going = _going_tasks(tenant, change)
         ops = [_hinge_put(tenant, change), *companion_ops(tenant, change.before, change.after)]
         ops += [drop_unclaimed(task) for task in coming]
@@ -59,17 +65,6 @@ class Memories:
         self._clean(going, clock)
         return True
 
-    def _write_passages(self, tenant: str, change: MemoryChange) -> list[Task]:
-        """Write the rows of a new cut, with a task on the queue that removes them should it not become current."""
-        after = change.after
-        if after.cut is None or (change.before is not None and change.before.cut == after.cut):
-            return []
-        abandoned = utc_text(datetime.fromisoformat(after.updated_at) + _IN_FLIGHT)
-        (task,) = _cut_tasks(tenant, after, abandoned)
-        self._table.write_many([task_item(task)])
-        self._table.write_in_parallel(_passage_items(tenant, change))
-        return [task]
-
     def _clean(self, tasks: list[Task], clock: Clock) -> None:
         """Clean up at once what can be; a deleted memory is looked at again, so its task stays."""
         for task in tasks:
@@ -86,6 +81,14 @@ def _hinge_put(tenant: str, change: MemoryChange) -> Op:
         condition="born = :born AND revision = :revision",
         values={":born": before.born, ":revision": before.revision},
     )
+
+
+def _coming_tasks(tenant: str, change: MemoryChange) -> list[Task]:
+    """The task that stands for a new cut until it is current."""
+    if not change.cuts_anew:
+        return []
+    abandoned = utc_text(datetime.fromisoformat(change.after.updated_at) + _IN_FLIGHT)
+    return _cut_tasks(tenant, change.after, abandoned)
 
 
 def _going_tasks(tenant: str, change: MemoryChange) -> list[Task]:

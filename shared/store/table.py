@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -257,14 +258,16 @@ class Table:
             _back_off(attempt)
         raise Unavailable
 
-    def transact(self, ops: Sequence[Op]) -> None:
+    def transact(self, ops: Sequence[Op], clock: Clock | None = None) -> None:
         """All of `ops` (≤ 100) or none. Raises `Cancelled` when a condition does not hold.
 
         The SDK adds one ClientRequestToken a call and keeps it over its own retries, so a lost answer cannot apply
-        twice. Conflicts with other transactions are tried again.
+        twice. Conflicts with other transactions are tried again: a few times, or with `clock` while time is left.
         """
         entries = [self._transaction_entry(op) for op in ops]
-        for attempt in range(_ATTEMPTS):
+        for attempt in count() if clock else range(_ATTEMPTS):
+            if clock and clock.remaining() <= 0:
+                break
             try:
                 self._call(self._client.transact_write_items, TransactItems=entries)
             except Cancelled as cancelled:
@@ -320,4 +323,4 @@ def _sort_attribute(query: Query) -> str:
 
 def _back_off(attempt: int) -> None:
     """Full jitter, doubling from 20 ms, at most one second."""
-    time.sleep(random.uniform(0, min(1.0, 0.02 * 2**attempt)))  # noqa: S311 - jitter, not a secret
+    time.sleep(random.uniform(0, min(1.0, 0.02 * 2 ** min(attempt, 10))))  # noqa: S311 - jitter, not a secret
