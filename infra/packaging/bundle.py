@@ -30,7 +30,8 @@ _UNUSED = (
     # What the MCP SDK needs as a client, to sign, or to be built; its server imports none of it.
     *("attr", "attrs", "cffi", "httpcore2", "jsonschema", "jsonschema_specifications", "jwt", "pycparser"),
     *("referencing", "rpds", "h11", "uvicorn/protocols", "uvicorn/supervisors", "anyio/_backends/_trio.py"),
-    "urllib3/contrib/emscripten",
+    *("urllib3/contrib/emscripten", "cryptography/x509", "pydantic/mypy.py", "anyio/pytest_plugin.py"),
+    *("click/testing.py", "starlette/testclient.py", "dateutil/rrule.py", "httpx2/_main.py"),
 )
 _OURS = ("functions", "shared")
 _DIST_INFO = {"METADATA", "entry_points.txt"}
@@ -103,6 +104,9 @@ def _prune(target: Path) -> None:
             shutil.rmtree(path)
         else:
             path.unlink(missing_ok=True)
+    for metadata in target.glob("*.dist-info/METADATA"):
+        headers, _, _readme = metadata.read_text(encoding="utf-8").partition("\n\n")
+        metadata.write_text(f"{headers}\n\n", encoding="utf-8")
 
 
 def runtime_python() -> Path:
