@@ -8,16 +8,17 @@ import pytest
 from shared.boundary.models.base import LineRequest
 from shared.boundary.models.edges import EdgeDelete, EdgePut
 from shared.boundary.models.memberships import MembershipPut
-from shared.boundary.models.memories import MemoryPatch, MemoryPut
+from shared.boundary.models.memories import MemoryChange, MemoryPut
 from shared.domain.errors import FieldError, Malformed
 from shared.domain.lines import EdgeKey, EdgeLine, MembershipLine, MemoryLine, PatchFields
+from shared.engine.writes import MemoryPatch
 
 
 @pytest.mark.parametrize(
     ("model", "line", "besides"),
     [
         (MemoryPut, MemoryLine, set()),
-        (MemoryPatch, PatchFields, {"id"}),
+        (MemoryChange, PatchFields, {"id"}),
         (EdgePut, EdgeLine, set()),
         (EdgeDelete, EdgeKey, set()),
         (MembershipPut, MembershipLine, set()),
@@ -38,6 +39,4 @@ def test_a_line_model_reads_as_an_import_does() -> None:
 
 
 def test_a_patch_keeps_null_apart_from_absent() -> None:
-    memory_id, patch = MemoryPatch.read({"id": "a", "scope": None})
-    assert memory_id == "a"
-    assert patch == PatchFields(scope=None)
+    assert MemoryChange.read({"id": " a ", "scope": None}) == MemoryPatch("a", PatchFields(scope=None))

@@ -47,3 +47,9 @@ class EdgeAnswer(Answer):
     declared_at: str | None = None
     declared_by: str | None = None
     anchor_ref: str | None = None
+
+
+class EdgeDeleted(EdgeAnswer):
+    """The edge that was removed."""
+
+    deleted: Literal[True]

@@ -23,9 +23,15 @@ class MembershipDelete(MembershipPut):
 
 
 class MembershipAnswer(Answer):
-    """The membership as stored, or as removed."""
+    """The membership as stored."""
 
     kind: Literal["membership"]
     principal_id: str
     project_id: str | None = None
     team_id: str | None = None
+
+
+class MembershipDeleted(MembershipAnswer):
+    """The membership that was removed."""
+
+    deleted: Literal[True]

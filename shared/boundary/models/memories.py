@@ -7,7 +7,8 @@ from pydantic import Field
 
 from shared.boundary.fields import Id
 from shared.boundary.models.base import Answer, LineRequest, Read, Write
-from shared.domain.lines import PatchFields, memory_body, patch_fields
+from shared.domain.lines import memory_body, patch_fields
+from shared.engine.writes import MemoryId, MemoryPatch
 
 ScopeWord = Literal["private", "project", "team", "organization"]
 StateWord = Literal["active", "superseded", "archived"]
@@ -26,8 +27,8 @@ class MemoryGet(Read):
 
     id: Annotated[str, Id()] = Field(description="The memory's id, percent-encoded.")
 
-    def query(self) -> str:
-        return self.id
+    def query(self) -> MemoryId:
+        return MemoryId(self.id)
 
 
 class MemoryDelete(Write):
@@ -35,8 +36,8 @@ class MemoryDelete(Write):
 
     id: Annotated[str, Id()] = Field(description="The memory's id, percent-encoded.")
 
-    def query(self) -> str:
-        return self.id
+    def query(self) -> MemoryId:
+        return MemoryId(self.id)
 
 
 class MemoryPut(LineRequest):
@@ -69,12 +70,12 @@ class MemoryPut(LineRequest):
     if_revision: int | None = Field(None, description="Refuse with 409 unless this is the current revision.")
 
 
-def _patch(given: Mapping[str, object]) -> tuple[str, PatchFields]:
+def _patch(given: Mapping[str, object]) -> MemoryPatch:
     fields = {name: value for name, value in given.items() if name != "id"}
-    return MemoryGet.parse(given).id, patch_fields(fields)
+    return MemoryPatch(MemoryGet.parse(given).id, patch_fields(fields))
 
 
-class MemoryPatch(LineRequest):
+class MemoryChange(LineRequest):
     """What is to change; `null` clears, a field left out stays."""
 
     reader: ClassVar[Any] = staticmethod(_patch)
@@ -91,27 +92,27 @@ class MemoryPatch(LineRequest):
 
 
 class MemoryAnswer(Answer):
-    """A memory, whole; absent fields are left out."""
+    """A memory, whole, archived too."""
 
     id: str
     type: str
     name: str
     content: str
-    scope: str | None = None
-    scope_key: str | None = None
-    project_id: str | None = None
+    scope: str | None
+    scope_key: str | None
+    project_id: str | None
     owner: str
     state: StateWord
-    key: str | None = None
-    value: Any = None
-    valid_from: str | None = None
-    valid_to: str | None = None
-    origin_id: str | None = None
-    source_id: str | None = None
-    channel: str | None = None
+    key: str | None
+    value: Any
+    valid_from: str | None
+    valid_to: str | None
+    origin_id: str | None
+    source_id: str | None
+    channel: str | None
     created_at: str
     metadata: dict[str, Any]
-    spans: list[Span] | None = None
+    spans: list[Span] | None
     revision: int = Field(ge=1)
     digest: str = Field(pattern="^[0-9a-f]{64}$", description="The record's digest with asOf null.")
     updated_at: str
