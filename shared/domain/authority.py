@@ -1,6 +1,6 @@
 """The read rule (contract, section 2). Nothing else decides whether a row may be read."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -37,6 +37,12 @@ class Authority:
     def may_read_memory(self, memory: Memory) -> bool:
         """The read rule for a memory, and so for each of its passages. Says nothing about its state."""
         return self.alive(memory) and self._scope_opens(memory) and self._credential_holds(_scope_pair(memory))
+
+    def may_read_granted(self, memory: Memory, projects: Collection[str]) -> bool:
+        """The read rule for a memory under a grant of `projects`: no private and no team rows, all keys granted."""
+        governed = memory.scope is None or (memory.scope == Scope.PROJECT and memory.scope_key in projects)
+        granted = governed and memory.project_id is not None and memory.project_id in projects
+        return granted and self.alive(memory) and self._credential_holds(_scope_pair(memory))
 
     def may_read_declared(self, agent_id: str, project_id: str | None) -> bool:
         """The read rule for an entity or a relation of that agent and project (None: the global pool).

@@ -3,16 +3,25 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from typing import Protocol, TypeVar
 
 from shared.domain.authority import Authority
 from shared.domain.instants import utc_text
 from shared.domain.model import Memberships
 from shared.domain.principal import Principal
-from shared.engine.port import Pending, Reads, Wave
+from shared.engine.port import Clock, Pending, Reads, Wave
 from shared.engine.session import Session
+
+W_co = TypeVar("W_co", bound=Wave, covariant=True)
 
 CLOCK_ALLOWANCE = timedelta(seconds=5)
 """Rows written by a machine whose clock runs this far behind ours are still taken for fresh."""
+
+
+class Waves(Protocol[W_co]):
+    """A store whose waves may do more than those of `Reads`."""
+
+    def wave(self, tenant_id: str, principal_id: str, clock: Clock) -> W_co: ...
 
 
 @dataclass(slots=True)
@@ -31,7 +40,7 @@ class LiveAuthority:
     def principal(self) -> Principal:
         return self.session.principal
 
-    def new_wave(self, store: Reads) -> Wave:
+    def new_wave(self, store: Waves[W_co]) -> W_co:
         """A wave of this request; raises `Unavailable` when its time is over."""
         self.session.deadline.check()
         self._current = False
