@@ -35,16 +35,16 @@ RECORD_FIELDS = (
     "metadata",
     "created_at",
 )
-_LARGEST_INTEGER = 2**53 - 1
-_MAX_DIGITS = 20
-_SATURATED: int = 10**_MAX_DIGITS
+_SAFE = 2**53 - 1
+_MAX_DIGITS = 21
+_SATURATED: int = 10**_MAX_DIGITS + 1
 
 
 def parse_json(data: bytes) -> object:
     """The JSON value of UTF-8 `data`, or a ValueError with a public message.
 
     Refuses NaN and infinities, names given twice, and nesting that the parser cannot follow. Integers of more than
-    20 digits come out as ±10²⁰: too large for any use, whatever their digits.
+    21 digits come out as ±(10²¹ + 1): too large for any use, and not canonical, whatever their digits.
     """
     try:
         return json.loads(
@@ -60,14 +60,14 @@ def parse_json(data: bytes) -> object:
 
 def canonical(value: Json) -> bytes:
     """The RFC 8785 form of a value for which `is_canonical` holds. Two values are equal when their forms are."""
-    return rfc8785.dumps(value)
+    return rfc8785.dumps(_with_doubles(value))
 
 
 def is_canonical(value: object) -> bool:
     """Whether `value` is JSON that has a canonical form.
 
-    Refused: integers beyond ±(2⁵³ − 1), which doubles cannot tell apart; NaN and infinities; lone surrogates; more than
-    100 levels; anything that is not JSON.
+    Refused: integers with digits that a double loses (two of them would have one digest); NaN and infinities; lone
+    surrogates; more than 100 levels; anything that is not JSON.
     """
     pending = [(value, 0)]
     while pending:
@@ -112,14 +112,29 @@ def _is_canonical_scalar(value: object) -> bool:
     if value is None or isinstance(value, bool):
         return True
     if isinstance(value, int):
-        return abs(value) <= _LARGEST_INTEGER
+        return abs(value) <= _SAFE or _survives_as_double(value)
     if isinstance(value, float):
         return isfinite(value)
     return is_text(value)
 
 
+def _survives_as_double(number: int) -> bool:
+    """Whether the shortest digits of the nearest double are those of `number`, as JavaScript would write it."""
+    return abs(number) < _SATURATED and rfc8785.dumps(float(number)) == str(number).encode()
+
+
+def _with_doubles(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {name: _with_doubles(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_with_doubles(item) for item in value]
+    if isinstance(value, int) and abs(value) > _SAFE:
+        return float(value)
+    return value
+
+
 def _integer(text: str) -> int:
-    if len(text) <= _MAX_DIGITS:
+    if len(text.removeprefix("-")) <= _MAX_DIGITS:
         return int(text)
     return -_SATURATED if text.startswith("-") else _SATURATED
 

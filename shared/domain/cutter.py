@@ -262,10 +262,10 @@ def _next_end(ranks: bytearray, start: int, length: int) -> int:
     if left <= most:
         return length
     window = _best(ranks, start + least, min(start + most, length - least))
-    if left <= CEILING and ranks[window] < SENTENCE:
-        return length
     if ranks[window] != JOINED:
         return window
+    if left <= CEILING:
+        return length
     for low, high in ((start + most, start + CEILING), (start + 1, start + least)):
         seam = _best(ranks, low, min(high, length))
         if ranks[seam] != JOINED:

@@ -54,8 +54,10 @@ class Fields:
         self._errors: list[FieldError] = [] if errors is None else errors
         self._prefix = prefix
         self._values: Mapping[str, object] = value if isinstance(value, dict) else {}
+        self._readable = True
         if not isinstance(value, dict):
             self.fault("" if prefix else "body", "must be an object")
+            self._readable = False
         for name in self._values:
             if name not in known:
                 self.fault(_printable(name), "is not a field of this")
@@ -74,7 +76,7 @@ class Fields:
 
     def fault(self, name: str, message: str) -> None:
         path = ".".join(part for part in (self._prefix, name) if part)
-        if len(self._errors) < MAX_ERRORS and all(error.field != path for error in self._errors):
+        if self._readable and len(self._errors) < MAX_ERRORS and all(error.field != path for error in self._errors):
             self._errors.append(FieldError(path, message))
 
     def missing(self, name: str) -> str:
@@ -283,7 +285,10 @@ class Fields:
 
     def _is_stored_json(self, name: str, value: object, most: int) -> bool:
         if not is_canonical(value):
-            self.fault(name, "must be JSON with integers within ±(2^53 − 1), no lone surrogates, at most 100 levels")
+            self.fault(
+                name,
+                "must be JSON of at most 100 levels, without lone surrogates or integers that a double cannot hold",
+            )
         elif len(canonical(cast("Json", value))) > most:
             self.fault(name, f"must be at most {most // 1024} KiB of canonical JSON")
         else:
