@@ -7,13 +7,16 @@ applied stays applied whatever happens after; an import that broke off is run ag
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
+from shared.domain.completeness import CaptureStatus, Gap
 from shared.domain.errors import Forbidden, Malformed, NotFound, Refusal, TooLarge, Unavailable
+from shared.domain.instants import utc_text
 from shared.domain.lines import (
     CaptureStatusLine,
+    DeclaredBy,
     EdgeKey,
     EdgeLine,
     EntityLine,
@@ -29,9 +32,12 @@ from shared.domain.lines import (
 )
 from shared.domain.model import Edge, Json, Memberships, Memory, Node
 from shared.domain.principal import Role
+from shared.engine import grants
+from shared.engine.associations import LineResult, apply_associations, apply_entity_lines, apply_relation_lines
 from shared.engine.deciding import decide, edge_after, may_touch, utc_now
-from shared.engine.port import EdgeChange, MemoryChange, Pending, Wave, Writes
+from shared.engine.port import Clock, EdgeChange, Pending, Wave, Writes
 from shared.engine.reading import LiveAuthority
+from shared.engine.record_port import AuditWrites, CaptureWrites, GrantWrites, RecordWave
 from shared.engine.session import Session
 from shared.engine.verdict import APPLIED, UNCHANGED, Outcome, Verdict, rejected
 from shared.engine.writes import memberships_of, put_edge, put_memory, store_edges, store_memory
@@ -74,7 +80,20 @@ class Report:
         return {**totals, "errors": list(islice(errors, MAX_LISTED_ERRORS))}
 
 
-def import_lines(store: Writes, session: Session, body: bytes) -> dict[str, Json]:
+class ImportStore(Writes, Protocol):
+    """A store that takes lines of every kind."""
+
+    def wave(self, tenant_id: str, principal_id: str, clock: Clock) -> RecordWave: ...
+
+    @property
+    def grants(self) -> GrantWrites: ...
+    @property
+    def audit(self) -> AuditWrites: ...
+    @property
+    def captures(self) -> CaptureWrites: ...
+
+
+def import_lines(store: ImportStore, session: Session, body: bytes) -> dict[str, Json]:
     """Apply the lines of `body`: `{applied, unchanged, rejected, errors}`. Raises `Unavailable` only.
 
     Of two lines for one memory, edge, membership, capture status or context the last wins, and the others count as
@@ -87,7 +106,8 @@ def import_lines(store: Writes, session: Session, body: bytes) -> dict[str, Json
         run.memberships(_of(lines, MembershipLine))
         run.memories(_of(lines, MemoryLine))
         run.edges(_of(lines, EdgeLine))
-        run.rest(lines)
+        run.declarations(lines)
+        run.settings(lines)
     return report.answer()
 
 
@@ -137,7 +157,7 @@ def _of(lines: Iterable[Numbered[Line]], kind: type[L]) -> list[Numbered[L]]:
 class _Import:
     """One import under way."""
 
-    def __init__(self, store: Writes, session: Session, report: Report, pool: ThreadPoolExecutor) -> None:
+    def __init__(self, store: ImportStore, session: Session, report: Report, pool: ThreadPoolExecutor) -> None:
         self.store = store
         self.session = session
         self.report = report
@@ -253,9 +273,85 @@ class _Import:
 
     # --- what other verbs apply
 
-    def rest(self, lines: Sequence[Numbered[Line]]) -> None:
-        """Names and statements, then grants, capture statuses and the context."""
-        raise NotImplementedError
+    def declarations(self, lines: Sequence[Numbered[Line]]) -> None:
+        """Names, then what rides on memories, then statements, each of which finds the names before it."""
+        entities, relations = _of(lines, EntityLine), _of(lines, RelationLine)
+        self._take(entities, apply_entity_lines(self.store, self.session, [line for _, line in entities]))
+        riding = [(number, line) for number, line in _of(lines, MemoryLine) if line.associations is not None]
+        for batch in _slices(riding, _BATCH):
+            wave = self.live.new_wave(self.store)
+            nodes = [wave.node(line.id) for _, line in batch]
+            wave.run()
+            for (number, line), node in zip(batch, nodes, strict=True):
+                if isinstance(node.value, Memory) and self.report.verdicts[number].outcome is not Outcome.REJECTED:
+                    self._associate(number, node.value, line.associations)
+        self._take(relations, apply_relation_lines(self.store, self.session, [line for _, line in relations]))
+
+    def _associate(self, number: int, memory: Memory, associations: object) -> None:
+        """A part that is dropped is reported, and never loses the memory."""
+        declared_by = DeclaredBy.OPERATOR if Role.ADMIN in self.session.principal.roles else DeclaredBy.AGENT
+        answer = apply_associations(self.store, self.session, memory, associations, declared_by=declared_by)
+        verdict = self.report.verdicts[number]
+        notes = tuple(f"{dropped['item']}: {dropped['reason']}" for dropped in cast("list[Any]", answer["dropped"]))
+        self.report.put({number: Verdict(verdict.outcome, verdict.reasons + notes)})
+
+    def _take(self, lines: Sequence[Numbered[Any]], results: Sequence[LineResult]) -> None:
+        for (number, _), result in zip(lines, results, strict=True):
+            outcome = Outcome.APPLIED if result.changed else Outcome.UNCHANGED
+            verdict = Verdict(outcome, tuple(result.notes))
+            self.report.put({number: verdict if result.fault is None else rejected(result.fault)})
+
+    def settings(self, lines: Sequence[Numbered[Line]]) -> None:
+        """Grants, capture statuses and the operating context: few, one by one."""
+        for number, line in lines:
+            changed: bool | None
+            match line:
+                case GrantLine():
+                    changed = grants.apply_grant_line(self.store, self.session, _granted(line))
+                case CaptureStatusLine():
+                    changed = self._put_capture(line)
+                case OperatingContextLine():
+                    changed = self._put_context(line)
+                case _:
+                    continue
+            if changed is None:
+                self.report.put({number: rejected(str(NotFound()))})
+            else:
+                self.report.put({number: APPLIED if changed else UNCHANGED})
+
+    def _put_capture(self, line: CaptureStatusLine) -> bool | None:
+        """None where the writer neither is a member of the project nor an admin."""
+        wave = self._record_wave()
+        asked, present = self.live.ask(wave), wave.capture(line.project_id)
+        wave.run()
+        asked.take()
+        if Role.ADMIN not in self.session.principal.roles and not self.live.value.is_member(line.project_id):
+            return None
+        capture = CaptureStatus(
+            project_id=line.project_id,
+            pending=line.pending,
+            prior_setup=line.prior_setup,
+            gaps=tuple((Gap(gap.reason), gap.count) for gap in line.gaps),
+            written_at=utc_text(utc_now()),
+        )
+        if present.value is not None and replace(present.value, written_at=capture.written_at) == capture:
+            return False
+        self.store.captures.put(self.session.principal.tenant_id, capture)
+        return True
+
+    def _record_wave(self) -> RecordWave:
+        self.session.deadline.check()
+        principal = self.session.principal
+        return self.store.wave(principal.tenant_id, principal.principal_id, self.session.deadline)
+
+    def _put_context(self, line: OperatingContextLine) -> bool:
+        wave = self.live.new_wave(self.store)
+        present = wave.operating_context()
+        wave.run()
+        if present.value == line.agents:
+            return False
+        self.store.declared.put_context(self.session.principal.tenant_id, line.agents)
+        return True
 
     def _each(self, write: Callable[[Any], dict[int, Verdict]], jobs: Sequence[Any]) -> None:
         """Run jobs beside one another; all have ended when this returns or raises."""
@@ -281,6 +377,18 @@ def _batches(lines: Iterable[Numbered[MemoryLine]]) -> Iterator[list[Numbered[Me
         characters += len(line.content)
     if batch:
         yield batch
+
+
+def _granted(line: GrantLine) -> grants.GrantLine:
+    terms = grants.GrantTerms(
+        grantee=line.grantee,
+        projects=tuple(sorted(line.projects)),
+        surfaces=tuple(sorted(line.surfaces)),
+        expires_at=line.expires_at,
+        reason=line.reason,
+        idempotency_key=line.idempotency_key,
+    )
+    return grants.GrantLine(terms=terms, id=line.id, issued_at=line.issued_at, revoked_at=line.revoked_at)
 
 
 def _home(line: MemoryLine) -> str | None:

@@ -14,6 +14,7 @@ from shared.domain.errors import Conflict, NotFound, Unavailable
 from shared.domain.ids import is_minted
 from shared.domain.lines import UNSET, EdgeKey, EdgeLine, MembershipLine, MemoryLine, PatchFields, patched_scope
 from shared.domain.model import Edge, Json, Memberships, Memory, Node
+from shared.engine.associations import apply_associations
 from shared.engine.deciding import (
     decide,
     edge_after,
@@ -50,16 +51,30 @@ class MemoryPatch:
     fields: PatchFields
 
 
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """A memory as it is stored now."""
+
+    memory: Memory
+    created: bool
+
+    def answer(self) -> dict[str, Json]:
+        return {"id": self.memory.id, "revision": self.memory.revision, "created": self.created}
+
+
 def put_memory(store: Writes, session: Session, line: MemoryLine) -> dict[str, Json]:
     """Write a memory whole. Raises `NotFound`, `Forbidden` (another's owner), `Conflict`, `Unavailable`."""
     live = LiveAuthority(session)
-    return _until_stored(session, lambda: _try_put(store, live, line))
+    stored = _until_stored(session, lambda: _try_put(store, live, line))
+    if line.associations is not None:
+        apply_associations(store, session, stored.memory, line.associations)
+    return stored.answer()
 
 
 def patch_memory(store: Writes, session: Session, patch: MemoryPatch) -> dict[str, Json]:
     """Change some fields. Raises as `put_memory`, and `Malformed` when the scope that results has no key."""
     live = LiveAuthority(session)
-    return _until_stored(session, lambda: _try_patch(store, live, patch))
+    return _until_stored(session, lambda: _try_patch(store, live, patch)).answer()
 
 
 def delete_memory(store: Writes, session: Session, memory: MemoryId) -> dict[str, Json]:
@@ -184,9 +199,7 @@ def _until_stored(session: Session, attempt: Callable[[], T | None]) -> T:
     raise Unavailable
 
 
-def _try_put(
-    store: Writes, live: LiveAuthority, line: MemoryLine, basis: Memory | None = None
-) -> dict[str, Json] | None:
+def _try_put(store: Writes, live: LiveAuthority, line: MemoryLine, basis: Memory | None = None) -> "_Stored | None":
     """One attempt to write `line`, of a patch only over the very row it was made from."""
     wave = live.new_wave(store)
     asked, pending = live.ask(wave), wave.node(line.id)
@@ -201,10 +214,10 @@ def _try_put(
     stored = change.after if change.is_idle else store_memory(store, live.session, change)
     if stored is None:
         return None
-    return {"id": stored.id, "revision": stored.revision, "created": stored.revision == 1 and not change.is_idle}
+    return _Stored(stored, created=stored.revision == 1 and not change.is_idle)
 
 
-def _try_patch(store: Writes, live: LiveAuthority, patch: MemoryPatch) -> dict[str, Json] | None:
+def _try_patch(store: Writes, live: LiveAuthority, patch: MemoryPatch) -> "_Stored | None":
     found = _read_memory(store, live, patch.id)
     if not may_touch(found, live.value):
         if patch.fields.if_revision is not None:

@@ -1,7 +1,7 @@
 """The queue of clean-ups, and the clean-ups themselves: removing what a deletion or a new cut left behind.
 
-A task is put on the queue in the transaction that makes it due, or before the rows it is for are written; so what a crash
-leaves is always found. Nothing here may touch a row of the present life or of the present cut.
+A task is put on the queue in the transaction that makes it due, or before the rows it is for are written; so what a
+crash leaves is always found. Nothing here may touch a row of the present life or of the present cut.
 """
 
 import logging
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from shared.domain.errors import Unavailable
 from shared.engine.port import Clock, Task
-from shared.store import edges, keys, rows
+from shared.store import declared, edges, keys, rows
 from shared.store.table import Cancelled, Item, Key, Op, Query, Table
 
 CUT, LIFE = "cut", "life"
@@ -115,7 +115,7 @@ def remove_cut(table: Table, task: Task) -> None:
 
 
 def remove_life(table: Table, task: Task, clock: Clock) -> bool:
-    """Delete the edges and mentions of a life of an id that has ended, at both ends; whether all are gone.
+    """Delete the edges, mentions and anchored relations of a life of an id that has ended; whether all are gone.
 
     Rows of a later life have another `born` and stay.
     """
@@ -133,12 +133,7 @@ def remove_life(table: Table, task: Task, clock: Clock) -> bool:
             after = page.after
             if after is None:
                 break
-    return _remove_anchored(table, task)
-
-
-def _remove_anchored(table: Table, task: Task) -> bool:
-    """Relations anchored on the memory."""
-    return True
+    return declared.remove_anchored(table, task.tenant, task.subject, task.mark, clock)
 
 
 def cut_task(tenant: str, memory_id: str, cut: str, due: str, counts: Sequence[int]) -> Task:

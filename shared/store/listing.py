@@ -3,11 +3,12 @@
 All of these rows are written in the transaction of the hinge, so none ever speaks of another revision.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from shared.domain.model import Memory
 from shared.engine.port import Clock, Exported, ExportPage
-from shared.store import keys, rows
+from shared.store import grants, keys, records, rows
 from shared.store.table import MAX_BATCH_GET, Item, Key, Op, Page, Query, Table
 
 _INDEX = "ByTenant"
@@ -70,21 +71,21 @@ class Exports:
 
 
 def exported_row(item: Item, key: Key) -> Exported | None:
-    """The value of a row with a line; None for one of a kind that has none any more."""
-    kind = keys.EXPORT_ORDER[int(str(item["x2"])[0])] if "x2" in item else None
-    match kind:
-        case None:
-            return None
-        case "memory":
-            return Exported(kind, rows.memory_from(item, keys.ref(key[0])))
-        case "entity":
-            return Exported(kind, rows.entity_from(item))
-        case "edge":
-            return Exported(kind, rows.edge_from(item))
-        case "membership":
-            return Exported(kind, (str(item["principal"]), rows.memberships_from(item)))
-        case _:
-            return Exported(kind, item)
+    """The value of a row with a line; None for one that has none any more."""
+    if "x2" not in item:
+        return None
+    kind = keys.EXPORT_ORDER[int(str(item["x2"])[0])]
+    read: dict[str, Callable[[Item], Any]] = {
+        "membership": lambda row: (str(row["principal"]), rows.memberships_from(row)),
+        "memory": lambda row: rows.memory_from(row, keys.ref(key[0])),
+        "entity": rows.entity_from,
+        "edge": rows.edge_from,
+        "relation": rows.relation_from,
+        "grant": grants.grant_from,
+        "capture_status": records.capture_from,
+        "operating_context": rows.context_from,
+    }
+    return Exported(kind, read[kind](item))
 
 
 def _shard_query(tenant: str, shard: int, after: str, limit: int) -> Query:
