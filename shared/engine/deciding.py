@@ -147,7 +147,7 @@ def _cut(line: MemoryLine, found: Memory | None, after: Memory, now: datetime) -
     after = replace(
         after,
         text=body[:CEILING],
-        cut=new_token(now, after=(found.cut or found.born) if found else None),
+        cut=new_token(now, after=max(after.born, (found and found.cut) or "")),
         passages=len(passages),
         covers=covers(pieces, len(body)),
     )
