@@ -6,6 +6,7 @@ from pydantic import Field
 
 from shared.boundary.fields import Text
 from shared.boundary.models.base import Answer, Read, Write
+from shared.engine.exporting import ExportQuery
 
 
 class ImportRequest(Write):
@@ -38,5 +39,5 @@ class ExportRequest(Read):
 
     cursor: Annotated[str | None, Text()] = Field(None, description="X-Next-Cursor of the page before.")
 
-    def query(self) -> str | None:
-        return self.cursor
+    def query(self) -> ExportQuery:
+        return ExportQuery(self.cursor)
