@@ -13,8 +13,9 @@ from moto import mock_aws
 
 from infra.local.engine import DUMMY_CREDENTIALS, create_tables, embedded_store
 from infra.local.events import HttpRequest, dev_token, http_api_event, rest_api_event
-from infra.local.gateway import Gateway
-from infra.local.template import Template
+from infra.local.gateway import Gateway, Handler, imported
+from infra.local.template import Function, Template
+from tests.rights import Watch
 
 ROLES = ("reader", "writer", "admin")
 
@@ -101,6 +102,16 @@ class Caller:
     """Calls a route through the real handler, with a real API Gateway event."""
 
     gateway: Gateway
+    watch: Watch
+
+    def _find(self, function: Function) -> Handler:
+        handler = imported(function)
+
+        def held_to_its_role(event: dict[str, Any], context: Any) -> Any:
+            with self.watch.running(function.name):
+                return handler(event, context)
+
+        return held_to_its_role
 
     def __call__(
         self,
@@ -118,7 +129,8 @@ class Caller:
         sent = {"content-type": content_type, "host": "127.0.0.1:3000", **(headers or {})}
         if claims is not None:
             sent["authorization"] = f"Bearer {dev_token(claims)}"
-        gateway = replace(self.gateway, make_event=rest_api_event if rest else http_api_event)
+        make_event = rest_api_event if rest else http_api_event
+        gateway = replace(self.gateway, make_event=make_event, find_handler=self._find)
         answer = gateway.handle(
             HttpRequest(
                 method=method,
@@ -128,6 +140,7 @@ class Caller:
                 body=_bytes(body),
             )
         )
+        self.watch.check()
         return Reply(answer.status, _parsed(answer.body), dict(answer.headers))
 
 
@@ -152,10 +165,16 @@ def _parsed(body: bytes) -> Any:
         return body.decode("utf-8", "replace")
 
 
-@pytest.fixture
-def call(engine: str, template: Template) -> Caller:
+@pytest.fixture(scope="session")
+def watch(engine: str) -> Watch:
+    """Holds every call through a handler to the rights of its function's role."""
     assert engine
-    return Caller(Gateway(template.routes()))
+    return Watch()
+
+
+@pytest.fixture
+def call(watch: Watch, template: Template) -> Caller:
+    return Caller(Gateway(template.routes()), watch)
 
 
 class Load(Protocol):
