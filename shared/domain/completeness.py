@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from shared.domain.lines import GapReason
 from shared.domain.model import Json
 
 
@@ -19,24 +20,6 @@ class Status(StrEnum):
     UNAVAILABLE = "unavailable"
 
 
-class Gap(StrEnum):
-    """Why a capture tool may have missed something."""
-
-    MAX_QUEUE_DEPTH = "maxQueueDepth"
-    MAX_STORE_BYTES = "maxStoreBytes"
-    MAX_ITEMS_PER_SESSION = "maxItemsPerSession"
-    SESSION_IN_ANOTHER_PROJECT = "session_in_another_project"
-    RAW_EXPIRED = "raw_expired"
-    PRIOR_SETUP = "prior_setup"
-    TRANSCRIPT_UNRECOGNISED = "transcript_unrecognised"
-    SESSION_LEFT_PROJECT = "session_left_project"
-    TRANSCRIPT_REWRITTEN = "transcript_rewritten"
-    TRANSCRIPT_REANCHORED = "transcript_reanchored"
-    TRANSCRIPT_INCOMPLETE_AT_END = "transcript_incomplete_at_end"
-    TRANSCRIPT_LINE_OVERSIZED = "transcript_line_oversized"
-    TOOL_CALLS_NOT_CAPTURED = "tool_calls_not_captured"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaptureStatus:
     """What a capture tool last wrote about a project, and when."""
@@ -44,7 +27,7 @@ class CaptureStatus:
     project_id: str
     pending: int
     prior_setup: int
-    gaps: Sequence[tuple[Gap, int]] = ()
+    gaps: Sequence[tuple[GapReason, int]] = ()
     written_at: str = ""
 
     @property

@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 from shared.domain.canonical import parse_json
 from shared.domain.errors import FieldError, Malformed, TooLarge
 from shared.domain.fields import MAX_NAME, Fields, settled_scope
+from shared.domain.grants import MAX_PROJECTS, UNKNOWN
 from shared.domain.model import Json, Scope, Span, State
 from shared.domain.principal import Surface
 
@@ -375,8 +376,12 @@ def grant_line(value: object) -> GrantLine:
         issued_at=fields.instant("issued_at"),
         revoked_at=fields.instant("revoked_at"),
     )
-    if not projects:
+    if not projects and line.revoked_at is None:
         fields.missing("projects")
+    if len(projects) > MAX_PROJECTS:
+        fields.fault("projects", f"must have at most {MAX_PROJECTS} items")
+    if line.id == UNKNOWN:
+        fields.fault("id", "is reserved")
     if not surfaces:
         fields.missing("surfaces")
     fields.check()

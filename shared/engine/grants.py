@@ -15,6 +15,7 @@ from shared.domain.canonical import canonical
 from shared.domain.errors import Conflict, FieldError, Malformed, NotFound, Unavailable
 from shared.domain.grants import UNKNOWN, Grant, Limit, Outcome, effective_projects, narrowed, refusal
 from shared.domain.instants import utc_text
+from shared.domain.lines import GrantLine
 from shared.domain.model import Json
 from shared.domain.principal import Role
 from shared.engine.cursors import decoded, encoded
@@ -25,29 +26,6 @@ from shared.engine.session import Session
 PAGE = 50
 _ATTEMPTS = 5
 """Times a decision is made anew when what it stood on changed under it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GrantTerms:
-    """What an admin asks for; lists sorted, the expiry UTC milliseconds."""
-
-    grantee: str
-    projects: tuple[str, ...]
-    surfaces: tuple[str, ...]
-    expires_at: str
-    reason: str = ""
-    idempotency_key: str | None = None
-
-    @property
-    def bounds(self) -> str:
-        """A digest of what a repeated idempotency key must agree on."""
-        terms: dict[str, Json] = {
-            "grantee": self.grantee,
-            "projects": [*sorted(self.projects)],
-            "surfaces": [*sorted(self.surfaces)],
-            "expires_at": self.expires_at,
-        }
-        return hashlib.sha256(canonical(terms)).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +127,7 @@ def settle(audit: AuditWrites, session: Session, presented: Presented, served: S
     return audit.count(session.principal.tenant_id, presentation, decided_on, session.deadline)
 
 
-def issue_grant(store: Records, session: Session, terms: GrantTerms) -> dict[str, Json]:
+def issue_grant(store: Records, session: Session, terms: GrantLine) -> dict[str, Json]:
     """Issue a grant, or give the one again that the idempotency key was used for."""
     if terms.expires_at <= utc_text(session.arrived):
         raise Malformed(FieldError("expires_at", "must be in the future"))
@@ -164,11 +142,11 @@ def issue_grant(store: Records, session: Session, terms: GrantTerms) -> dict[str
         if not all(live.value.is_member(project) for project in terms.projects):
             raise NotFound
         if note is not None and note.value is not None:
-            if note.value.bounds != terms.bounds:
+            if note.value.bounds != _bounds(terms):
                 raise Conflict("The idempotency key was used with other bounds.")
             return show_grant(store, session, GrantId(note.value.grant_id))
         grant = _granted(terms, {project: epoch.value for project, epoch in epochs.items()}, session)
-        if store.grants.issue(session.principal.tenant_id, grant, terms.idempotency_key, terms.bounds):
+        if store.grants.issue(session.principal.tenant_id, grant, terms.idempotency_key, _bounds(terms)):
             return shown(grant)
     raise Unavailable
 
@@ -250,12 +228,12 @@ def _grant_id(entropy: bytes) -> str:
     return f"grant_{b32encode(entropy).decode().lower()[:26]}"
 
 
-def _granted(terms: GrantTerms, epochs: Mapping[str, int], session: Session) -> Grant:
+def _granted(terms: GrantLine, epochs: Mapping[str, int], session: Session) -> Grant:
     return Grant(
         id=new_grant_id(),
         grantee=terms.grantee,
         projects=epochs,
-        surfaces=frozenset(terms.surfaces),
+        surfaces=frozenset(surface.value for surface in terms.surfaces),
         expires_at=terms.expires_at,
         issued_at=utc_text(session.arrived),
         reason=terms.reason,
@@ -269,16 +247,6 @@ def _read(store: Records, session: Session, grant_id: str) -> Grant | None:
     return None if found.value is None else narrowed(found.value, purges.value)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GrantLine:
-    """A grant as a line has it; `id` and `issued_at` may be left out."""
-
-    terms: GrantTerms
-    id: str | None = None
-    issued_at: str | None = None
-    revoked_at: str | None = None
-
-
 def apply_grant_line(store: Records, session: Session, line: GrantLine) -> bool:
     """Write a grant as a line has it; whether that changed anything. A revocation stays, whatever the line says.
 
@@ -289,7 +257,7 @@ def apply_grant_line(store: Records, session: Session, line: GrantLine) -> bool:
     for _ in range(_ATTEMPTS):
         wave = LiveAuthority(session).new_wave(store)
         found = wave.grant(grant_id)
-        epochs = {project: wave.epoch(project) for project in line.terms.projects}
+        epochs = {project: wave.epoch(project) for project in line.projects}
         wave.run()
         before = found.value
         grant = _lined(line, grant_id, {project: epoch.value for project, epoch in epochs.items()}, before, session)
@@ -304,19 +272,30 @@ def _lined(line: GrantLine, grant_id: str, epochs: Mapping[str, int], before: Gr
     kept_issue = before.issued_at if before else utc_text(session.arrived)
     return Grant(
         id=grant_id,
-        grantee=line.terms.grantee,
+        grantee=line.grantee,
         projects=epochs,
-        surfaces=frozenset(line.terms.surfaces),
-        expires_at=line.terms.expires_at,
+        surfaces=frozenset(surface.value for surface in line.surfaces),
+        expires_at=line.expires_at,
         issued_at=line.issued_at or kept_issue,
-        reason=line.terms.reason,
+        reason=line.reason,
         revoked_at=line.revoked_at or (before.revoked_at if before else None),
         revision=before.revision if before else 0,
     )
 
 
+def _bounds(line: GrantLine) -> str:
+    """A digest of what a repeated idempotency key must agree on."""
+    terms: dict[str, Json] = {
+        "grantee": line.grantee,
+        "projects": [*sorted(line.projects)],
+        "surfaces": [*sorted(line.surfaces)],
+        "expires_at": line.expires_at,
+    }
+    return hashlib.sha256(canonical(terms)).hexdigest()
+
+
 def _id_of_line(tenant: str, line: GrantLine) -> str:
-    fixed = line.terms.idempotency_key or f"{line.terms.bounds}{line.issued_at}{line.terms.reason}"
+    fixed = line.idempotency_key or f"{_bounds(line)}{line.issued_at}{line.reason}"
     return _grant_id(hashlib.sha256(canonical([tenant, fixed])).digest())
 
 

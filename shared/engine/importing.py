@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Protocol, TypeVar, cast
 
-from shared.domain.completeness import CaptureStatus, Gap
+from shared.domain.completeness import CaptureStatus
 from shared.domain.errors import Forbidden, Malformed, NotFound, Refusal, TooLarge, Unavailable
 from shared.domain.instants import utc_text
 from shared.domain.lines import (
@@ -32,9 +32,9 @@ from shared.domain.lines import (
 )
 from shared.domain.model import Edge, Json, Memberships, Memory, Node
 from shared.domain.principal import Role
-from shared.engine import grants
 from shared.engine.associations import LineResult, apply_associations, apply_entity_lines, apply_relation_lines
 from shared.engine.deciding import decide, edge_after, may_touch, utc_now
+from shared.engine.grants import apply_grant_line
 from shared.engine.port import Clock, EdgeChange, Pending, Wave, Writes
 from shared.engine.reading import LiveAuthority
 from shared.engine.record_port import AuditWrites, CaptureWrites, GrantWrites, RecordWave
@@ -126,14 +126,14 @@ def _read(body: bytes, session: Session, report: Report) -> list[Numbered[Line]]
         if isinstance(line, _ADMINS_KINDS) and Role.ADMIN not in session.principal.roles:
             report.put({raw.number: rejected(str(Forbidden(Role.ADMIN)))})
             continue
-        identity = _identity(line, raw.number)
+        identity = identity_of(line, raw.number)
         if identity in last:
             report.put({last.pop(identity)[0]: UNCHANGED})
         last[identity] = (raw.number, line)
     return list(last.values())
 
 
-def _identity(line: Line, number: int) -> Hashable:
+def identity_of(line: Line, number: int) -> Hashable:
     """What makes two lines lines for one row. Entity and relation lines add up, and grants are each their own."""
     match line:
         case MemoryLine():
@@ -307,7 +307,7 @@ class _Import:
             changed: bool | None
             match line:
                 case GrantLine():
-                    changed = grants.apply_grant_line(self.store, self.session, _granted(line))
+                    changed = apply_grant_line(self.store, self.session, line)
                 case CaptureStatusLine():
                     changed = self._put_capture(line)
                 case OperatingContextLine():
@@ -331,7 +331,7 @@ class _Import:
             project_id=line.project_id,
             pending=line.pending,
             prior_setup=line.prior_setup,
-            gaps=tuple((Gap(gap.reason), gap.count) for gap in line.gaps),
+            gaps=tuple((gap.reason, gap.count) for gap in line.gaps),
             written_at=utc_text(utc_now()),
         )
         if present.value is not None and replace(present.value, written_at=capture.written_at) == capture:
@@ -377,18 +377,6 @@ def _batches(lines: Iterable[Numbered[MemoryLine]]) -> Iterator[list[Numbered[Me
         characters += len(line.content)
     if batch:
         yield batch
-
-
-def _granted(line: GrantLine) -> grants.GrantLine:
-    terms = grants.GrantTerms(
-        grantee=line.grantee,
-        projects=tuple(sorted(line.projects)),
-        surfaces=tuple(sorted(line.surfaces)),
-        expires_at=line.expires_at,
-        reason=line.reason,
-        idempotency_key=line.idempotency_key,
-    )
-    return grants.GrantLine(terms=terms, id=line.id, issued_at=line.issued_at, revoked_at=line.revoked_at)
 
 
 def _home(line: MemoryLine) -> str | None:

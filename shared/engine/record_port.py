@@ -129,8 +129,8 @@ class PurgeRows(Protocol):
         """The rows that are listed for the project from before the purge."""
         ...
 
-    def unlist(self, task: Task, row: ListedRow) -> None:
-        """Remove a row of the list whose subject is gone."""
+    def remove(self, task: Task, row: ListedRow, clock: Clock) -> None:
+        """Remove such a row with all that stands on it. One that was written anew meanwhile stays as it is."""
         ...
 
     def finish(self, task: Task) -> bool:

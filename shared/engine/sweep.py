@@ -9,6 +9,8 @@ from typing import Any
 from shared.domain.errors import Unavailable
 from shared.domain.instants import utc_text
 from shared.engine.port import Task, Writes
+from shared.engine.purge import clean_purge
+from shared.engine.purge import clean_purge
 from shared.engine.session import Deadline
 
 Cleaner = Callable[[Any, Task, Deadline], bool]
@@ -36,7 +38,7 @@ def clean_life(store: Writes, task: Task, deadline: Deadline) -> bool:
     return store.cleanups.perform(task, deadline)
 
 
-CLEANERS: Mapping[str, Cleaner] = {"cut": clean_cut, "life": clean_life}
+CLEANERS: Mapping[str, Cleaner] = {"cut": clean_cut, "life": clean_life, "purge": clean_purge}
 
 
 def sweep(store: Writes, now: datetime, deadline: Deadline, cleaners: Mapping[str, Cleaner] = CLEANERS) -> Swept:

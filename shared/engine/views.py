@@ -56,10 +56,12 @@ class View:
         return self.grant is not None and self.authority.may_read_granted(memory, self.grant.projects)
 
     def as_json(self, surface: str) -> dict[str, Json]:
-        accepted = self.grant
+        grant: dict[str, Json] | None = None
+        if self.grant is not None:
+            grant = {"accessId": self.grant.id, "expiresAt": self.grant.expires_at, "surface": surface}
         return {
             "project": self.project,
             "requestState": self.state,
             "originPresented": self.scope.origin_id is not None,
-            "grant": accepted and {"accessId": accepted.id, "expiresAt": accepted.expires_at, "surface": surface},
+            "grant": grant,
         }

@@ -8,7 +8,7 @@ from typing import Any
 
 from shared.domain.model import Memory
 from shared.engine.port import Clock, Exported, ExportPage
-from shared.store import grants, keys, records, rows
+from shared.store import captures, grants, keys, rows
 from shared.store.table import MAX_BATCH_GET, Item, Key, Op, Page, Query, Table
 
 _INDEX = "ByTenant"
@@ -82,7 +82,7 @@ def exported_row(item: Item, key: Key) -> Exported | None:
         "edge": rows.edge_from,
         "relation": rows.relation_from,
         "grant": grants.grant_from,
-        "capture_status": records.capture_from,
+        "capture_status": captures.capture_from,
         "operating_context": rows.context_from,
     }
     return Exported(kind, read[kind](item))

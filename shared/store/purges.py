@@ -4,14 +4,19 @@ All four change in one transaction, so a purge is there at once and whole, whate
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 
 from shared.domain.grants import ActivePurge
+from shared.domain.instants import utc_text
+from shared.domain.model import Memory
 from shared.domain.purges import Marker, PurgeMode
-from shared.engine.port import Task
+from shared.engine.port import Clock, Task
 from shared.engine.record_port import ListedRow
-from shared.store import keys
+from shared.store import keys, rows
 from shared.store.cleanup import put_task, task_key
+from shared.store.declared import relation_delete_ops, remove_entity
+from shared.store.memories import Memories
 from shared.store.table import Cancelled, Item, Key, Op, Query, Table
 
 PURGE = "purge"
@@ -25,6 +30,7 @@ class PurgeRows:
 
     def __init__(self, table: Table) -> None:
         self._table = table
+        self._memories = Memories(table)
 
     def purge(self, tenant: str, project_id: str, marker: Marker, board: Mapping[str, ActivePurge]) -> bool:
         """Purge, in place of the board as it was read. False: another purge of the tenant came first."""
@@ -51,9 +57,32 @@ class PurgeRows:
             if after is None:
                 return
 
-    def unlist(self, task: Task, row: ListedRow) -> None:
-        """Remove a row of the list whose subject is gone."""
-        self._table.write_many([], [(keys.project_rows(task.tenant, task.subject), row.place)])
+    def remove(self, task: Task, row: ListedRow, clock: Clock) -> None:
+        """Remove such a row with all that stands on it. One that was written anew meanwhile stays as it is."""
+        if row.kind == "relation":
+            key = (keys.relation(task.tenant, row.id), keys.HINGE)
+        else:
+            key = (keys.node(task.tenant, row.id), keys.HINGE)
+        item = self._table.get_many([key]).get(key)
+        if item is None or int(str(item["epoch"])) >= int(task.mark):
+            self._unlist(task, row)
+        elif row.kind == "relation":
+            self._held(relation_delete_ops(task.tenant, rows.relation_from(item)))
+        elif row.kind == "entity":
+            remove_entity(self._table, task.tenant, rows.entity_from(item), clock)
+        else:
+            self._remove_memory(task, row, rows.memory_from(item, keys.ref(key[0])), clock)
+
+    def _remove_memory(self, task: Task, row: ListedRow, memory: Memory, clock: Clock) -> None:
+        """A memory that has moved to another project since it was listed is not this purge's."""
+        if memory.home == task.subject:
+            self._memories.remove(task.tenant, memory, utc_text(datetime.now(UTC)), clock)
+        else:
+            self._unlist(task, row)
+
+    def _unlist(self, task: Task, row: ListedRow) -> None:
+        key = (keys.project_rows(task.tenant, task.subject), row.place)
+        self._held([Op(delete=key, condition="epoch < :mark", values={":mark": int(task.mark)})])
 
     def finish(self, task: Task) -> bool:
         """Take the project off the board unless it was purged again, and the task off the queue. False: try again."""
@@ -65,7 +94,7 @@ class PurgeRows:
             ops.append(_board(task.tenant, board, after))
         return self._held(ops)
 
-    def _held(self, ops: list[Op]) -> bool:
+    def _held(self, ops: Sequence[Op]) -> bool:
         try:
             self._table.transact(ops)
         except Cancelled:

@@ -1,20 +1,18 @@
 """Reads for records: counterparts of one key, a project's latest memories, its capture status and its purges."""
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from shared.domain.completeness import CaptureStatus, Gap
+from shared.domain.completeness import CaptureStatus
 from shared.domain.grants import ActivePurge, Grant
 from shared.domain.model import Memory
 from shared.domain.purges import Marker
 from shared.engine.port import Pending
 from shared.engine.record_port import AuditPage, GrantPage, Note, RecentPage
-from shared.store import audit, grants, keys, purges, rows
-from shared.store.table import Item, Key, Op, Page, Query, Table
+from shared.store import audit, captures, grants, keys, purges, rows
+from shared.store.table import Item, Page, Query, Table
 from shared.store.waves import Wave
 
-CAPTURE = "CAPTURE"
 _MARKERS = 8
 """Purges of one project within a millisecond: more than can be."""
 
@@ -50,7 +48,7 @@ class RecordWave(Wave):
         return self.query(query, lambda page: [purges.marker_from(item) for item in page.items])
 
     def capture(self, project_id: str) -> Pending[CaptureStatus | None]:
-        return self.point(_capture_key(self._tenant, project_id), capture_from)
+        return self.point(captures.capture_key(self._tenant, project_id), captures.capture_from)
 
     def active_purges(self) -> Pending[Mapping[str, ActivePurge]]:
         return self.point(purges.board_key(self._tenant), purges.board_from)
@@ -97,44 +95,3 @@ def read_all(table: Table, partition: str, low: str, high: str) -> list[Item]:
         after = page.after
         if after is None:
             return items
-
-
-def _capture_key(tenant: str, project_id: str) -> Key:
-    return keys.project(tenant, project_id), CAPTURE
-
-
-def capture_item(tenant: str, capture: CaptureStatus) -> Item:
-    partition, sort = _capture_key(tenant, capture.project_id)
-    return {
-        "PK": partition,
-        "SK": sort,
-        **keys.exported(tenant, "capture_status", capture.project_id),
-        "project_id": capture.project_id,
-        "pending": capture.pending,
-        "prior_setup": capture.prior_setup,
-        "gaps": json.dumps([[str(reason), count] for reason, count in capture.gaps]),
-        "written_at": capture.written_at,
-    }
-
-
-def capture_from(item: Item | None) -> CaptureStatus | None:
-    if item is None:
-        return None
-    return CaptureStatus(
-        project_id=str(item["project_id"]),
-        pending=int(str(item["pending"])),
-        prior_setup=int(str(item["prior_setup"])),
-        gaps=tuple((Gap(reason), int(count)) for reason, count in json.loads(str(item["gaps"]))),
-        written_at=str(item["written_at"]),
-    )
-
-
-class CaptureRows:
-    """Writes of capture status of one table."""
-
-    def __init__(self, table: Table) -> None:
-        self._table = table
-
-    def put(self, tenant: str, capture: CaptureStatus) -> None:
-        """Replace what was written before, whole."""
-        self._table.transact([Op(put=capture_item(tenant, capture))])
