@@ -10,7 +10,6 @@ from shared.domain.errors import Unavailable
 from shared.domain.instants import utc_text
 from shared.engine.port import Task, Writes
 from shared.engine.purge import clean_purge
-from shared.engine.purge import clean_purge
 from shared.engine.session import Deadline
 
 Cleaner = Callable[[Any, Task, Deadline], bool]
