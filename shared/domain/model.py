@@ -141,7 +141,11 @@ class Edge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """A declared statement between two entities, a row of its own scope (agent, project, channel)."""
+    """A declared statement between two entities, a row of its own scope (agent, project, channel).
+
+    The `*_born` tokens name the lives of the ends and of the anchor that it belongs to. The projects of the ends are its
+    own or none; they stand here so that a reader of the row knows who may read the ends.
+    """
 
     id: str
     agent_id: str
@@ -157,6 +161,8 @@ class Relation:
     anchor_born: str | None = None
     subject_born: str = ""
     object_born: str = ""
+    subject_project_id: str | None = None
+    object_project_id: str | None = None
     epoch: int = 0
 
     @property

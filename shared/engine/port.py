@@ -245,8 +245,8 @@ class RelationChange:
 class DeclaredWrites(Protocol):
     """Writes of declared names and relations."""
 
-    def write_entity(self, tenant: str, change: EntityChange) -> bool:
-        """False: the entity changed since it was read, or one of the names leads elsewhere by now."""
+    def write_entities(self, tenant: str, changes: Sequence[EntityChange]) -> list[EntityChange]:
+        """Those come back whose entity changed since it was read, or one of whose names leads elsewhere by now."""
         ...
 
     def write_relations(self, tenant: str, changes: Sequence[RelationChange]) -> list[RelationChange]:

@@ -8,13 +8,18 @@ import boto3
 from botocore.config import Config
 
 from shared.engine.port import Clock
+from shared.store.audit import AuditRows
+from shared.store.captures import CaptureRows
 from shared.store.cleanup import CleanUps
+from shared.store.declared import Declared
 from shared.store.edges import Edges
+from shared.store.grants import GrantRows
 from shared.store.listing import Exports
 from shared.store.memberships import MembershipRows
 from shared.store.memories import Memories
+from shared.store.purges import PurgeRows
+from shared.store.records import RecordWave
 from shared.store.table import Table
-from shared.store.waves import Wave
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
@@ -38,9 +43,14 @@ class Store:
         self.table = table
         self.memories = Memories(table)
         self.edges = Edges(table)
+        self.declared = Declared(table)
         self.memberships = MembershipRows(table)
         self.cleanups = CleanUps(table)
         self.exports = Exports(table)
+        self.grants = GrantRows(table)
+        self.audit = AuditRows(table)
+        self.purges = PurgeRows(table)
+        self.captures = CaptureRows(table)
 
     @classmethod
     def from_environment(cls, table_name: str) -> "Store":
@@ -49,5 +59,5 @@ class Store:
         client: DynamoDBClient = boto3.client("dynamodb", config=_CONFIG, region_name=region)
         return cls(Table(client, table_name, ThreadPoolExecutor(CONNECTIONS, thread_name_prefix="store")))
 
-    def wave(self, tenant_id: str, principal_id: str, clock: Clock) -> Wave:
-        return Wave(self.table, tenant_id, principal_id, clock)
+    def wave(self, tenant_id: str, principal_id: str, clock: Clock) -> RecordWave:
+        return RecordWave(self.table, tenant_id, principal_id, clock)

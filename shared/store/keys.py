@@ -21,6 +21,7 @@ HINGE = "K"
 MEMBERSHIPS = "M"
 ACTIVE_PURGES = "ACTIVE"
 EPOCH = "EPOCH"
+CONTEXT = "CONTEXT"
 
 
 def digest(*parts: str) -> str:
@@ -52,6 +53,10 @@ def node(tenant: str, node_id: str) -> str:
 
 def names(tenant: str, agent_id: str, normalised: str) -> str:
     return f"A#{digest(tenant, agent_id, normalised)}"
+
+
+def relation(tenant: str, relation_id: str) -> str:
+    return f"D#{digest(tenant, relation_id)}"
 
 
 def project_rows(tenant: str, project_id: str | None) -> str:
@@ -95,6 +100,36 @@ def audit(tenant: str, day: str) -> str:
 def scope(project_id: str | None, channel: str | None) -> str:
     """The sort key of a declaration's scope in a name's partition."""
     return f"{sortable(project_id or '')}{SEPARATOR}{digest(channel or '')}"
+
+
+RELATIONS = "T#"
+ANCHORED = "X#"
+
+
+def relation_row(declared_at: str, relation_id: str) -> str:
+    """The sort key of a relation among those of an entity: the latest first, then by id."""
+    return f"{RELATIONS}{inverted(declared_at)}{relation_id}"
+
+
+def pair_rows(other_id: str) -> str:
+    """The prefix, in the partition of the smaller of two entity ids, of the relations between the two."""
+    return f"P#{other_id}{SEPARATOR}"
+
+
+def pair_row(other_id: str, declared_at: str, relation_id: str) -> str:
+    return f"{pair_rows(other_id)}{inverted(declared_at)}{relation_id}"
+
+
+def anchored_row(relation_id: str) -> str:
+    return f"{ANCHORED}{relation_id}"
+
+
+def listed_entity(entity_id: str) -> str:
+    return f"V#{entity_id}"
+
+
+def listed_relation(relation_id: str) -> str:
+    return f"W#{relation_id}"
 
 
 def rank(weight: float) -> str:

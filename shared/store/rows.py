@@ -1,9 +1,11 @@
 """Domain values as table items and back. Attribute names are the fields' own; what has no value is left out."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
-from shared.domain.model import Edge, Entity, Json, Memberships, Memory, Passage, Span, State
+from shared.domain.declared import DeclaredScope, Naming
+from shared.domain.model import Edge, Entity, Json, Memberships, Memory, Passage, Relation, Span, State
 from shared.domain.scoring import WEIGHT_STEPS
 from shared.store.table import Item
 
@@ -14,6 +16,10 @@ _MEMORY_TEXTS = (
 _EDGE_TEXTS = (
     "source", "relationship", "target", "source_born", "target_born", "written_at", "expires_at", "declared_at",
     "declared_by", "anchor_ref",
+)  # fmt: skip
+_RELATION_TEXTS = (
+    "id", "agent_id", "subject", "predicate", "object", "declared_at", "declared_by", "written_at", "project_id",
+    "channel", "anchor_ref", "anchor_born", "subject_born", "object_born", "subject_project_id", "object_project_id",
 )  # fmt: skip
 _ENTITY_TEXTS = ("id", "agent_id", "name", "born", "updated_at", "project_id", "channel", "declared_by", "declared_at")
 
@@ -93,6 +99,41 @@ def edge_from(item: Item) -> Edge:
         weight=int(str(item["weight"])) / WEIGHT_STEPS,
         own_weight=None if own is None else int(str(own)) / WEIGHT_STEPS,
     )
+
+
+def relation_item(relation: Relation) -> Item:
+    return {**{name: getattr(relation, name) for name in _RELATION_TEXTS}, "epoch": relation.epoch}
+
+
+def relation_from(item: Item) -> Relation:
+    read: dict[str, Any] = {name: item[name] for name in _RELATION_TEXTS if name in item}
+    return Relation(**read, epoch=int(str(item["epoch"])))
+
+
+def naming_item(naming: Naming) -> Item:
+    return {
+        "entity_id": naming.entity_id,
+        "born": naming.born,
+        "agent_id": naming.scope.agent_id,
+        "project_id": naming.scope.project_id,
+        "channel": naming.scope.channel,
+        "epoch": naming.epoch,
+    }
+
+
+def naming_from(item: Item) -> Naming:
+    def text(name: str) -> str | None:
+        return str(item[name]) if name in item else None
+
+    scope = DeclaredScope(str(item["agent_id"]), text("project_id"), text("channel"))
+    return Naming(
+        entity_id=str(item["entity_id"]), born=str(item["born"]), scope=scope, epoch=int(str(item["epoch"]))
+    )
+
+
+def context_from(item: Item | None) -> Mapping[str, str] | None:
+    """The operating context, agent → project, kept as one JSON text."""
+    return None if item is None else dict(_loaded(item.get("agents")) or {})
 
 
 def passage_item(passage: Passage) -> Item:

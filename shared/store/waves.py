@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from shared.domain.model import Edge, Memberships, Memory, Node, Passage
-from shared.engine.port import Clock, EdgePage, Lane, Pending
+from shared.domain.declared import DeclaredScope, Naming
+from shared.domain.model import Edge, Memberships, Memory, Node, Passage, Relation
+from shared.engine.port import Clock, EdgePage, Lane, Pending, RelationPage
 from shared.store import keys, rows
 from shared.store.table import MAX_BATCH_GET, Item, Key, Page, Query, Table
 
@@ -97,6 +98,38 @@ class Wave:
             self._calls.append((lambda: read_body(self._table, memory, upto), pending.settle))
         return pending
 
+    def naming(self, scope: DeclaredScope, normal_name: str) -> Pending[Naming | None]:
+        key = (keys.names(self._tenant, scope.agent_id, normal_name), keys.scope(scope.project_id, scope.channel))
+        return self.point(key, lambda item: None if item is None else rows.naming_from(item))
+
+    def names(self, agent_id: str, normal_name: str) -> Pending[Sequence[Naming]]:
+        pending: Pending[Sequence[Naming]] = Pending()
+        partition = keys.names(self._tenant, agent_id, normal_name)
+        self._calls.append((lambda: read_names(self._table, partition), pending.settle))
+        return pending
+
+    def relation(self, relation_id: str) -> Pending[Relation | None]:
+        key = (keys.relation(self._tenant, relation_id), keys.HINGE)
+        return self.point(key, lambda item: None if item is None else rows.relation_from(item))
+
+    def relations(self, entity_id: str, *, limit: int, after: str | None = None) -> Pending[RelationPage]:
+        return self._relations(entity_id, keys.RELATIONS, limit, after)
+
+    def relations_between(
+        self, one: str, other: str, *, limit: int, after: str | None = None
+    ) -> Pending[RelationPage]:
+        first, last = sorted((one, other))
+        return self._relations(first, keys.pair_rows(last), limit, after)
+
+    def _relations(self, entity_id: str, prefix: str, limit: int, after: str | None) -> Pending[RelationPage]:
+        query = Query(
+            partition=keys.node(self._tenant, entity_id), low=prefix, high=prefix + keys.AFTER, limit=limit, after=after
+        )
+        return self.query(query, _relation_page)
+
+    def operating_context(self) -> Pending[Mapping[str, str] | None]:
+        return self.point((keys.context(self._tenant), keys.CONTEXT), rows.context_from)
+
     def run(self) -> None:
         wanted = list(self._points)
         batches = [wanted[start : start + MAX_BATCH_GET] for start in range(0, len(wanted), MAX_BATCH_GET)]
@@ -115,6 +148,22 @@ class Wave:
 
 _BODY_ROWS = 256
 """Rows of a body in one query: at 2,000 code points each under DynamoDB's page of 1 MB in most scripts."""
+
+
+def _relation_page(page: Page) -> RelationPage:
+    return RelationPage([rows.relation_from(item) for item in page.items], page.after)
+
+
+def read_names(table: Table, partition: str) -> list[Naming]:
+    """What a name leads to in every scope: few small rows."""
+    found: list[Naming] = []
+    after: str | None = None
+    while True:
+        page = table.query(Query(partition=partition, low="\x01", high=keys.AFTER, limit=_BODY_ROWS, after=after))
+        found += [rows.naming_from(item) for item in page.items]
+        after = page.after
+        if after is None:
+            return found
 
 
 def read_body(table: Table, memory: Memory, upto: int) -> str | None:
