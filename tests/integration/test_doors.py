@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from shared.boundary.models.base import Answer
 from shared.boundary.models.expand import ExpandAnswer
 from shared.boundary.models.memories import MemoryAnswer
 from shared.boundary.models.slice import SliceAnswer
@@ -55,7 +56,8 @@ def test_one_answer(call: Caller, graph: dict[str, Any], name: str, path: str, a
 
 
 def test_answers_are_as_their_models_say(call: Caller, graph: dict[str, Any]) -> None:
-    for (_, path, arguments), model in zip(QUESTIONS, (ExpandAnswer, SliceAnswer), strict=True):
+    models: tuple[type[Answer], ...] = (ExpandAnswer, SliceAnswer)
+    for (_, path, arguments), model in zip(QUESTIONS, models, strict=True):
         model.model_validate(call("POST", path, graph, arguments).body, strict=True)
     for rest in (False, True):
         read = call("GET", "/api/memories/b%2F%C3%A4", graph, rest=rest)
