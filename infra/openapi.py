@@ -20,7 +20,6 @@ from shared.boundary.http import NDJSON, Operation, Page
 from shared.boundary.meta import OPENAPI
 from shared.boundary.problems import KINDS, PROBLEM_TYPE, Throttled, UnsupportedMedia
 from shared.domain.errors import Forbidden, Malformed, Refusal, TooLarge, Unauthenticated, Unavailable
-from shared.domain.principal import Role
 
 Schema = dict[str, Any]
 FUNCTIONS = Path(__file__).resolve().parents[1] / "functions"
@@ -92,9 +91,7 @@ def _operation(operation: Operation, schemas: dict[str, Schema]) -> Schema:
     described: Schema = {
         "operationId": operation.run.__name__,
         "summary": _first_line(operation.request),
-        "description": f"Needs the role {operation.needs}."
-        if isinstance(operation.needs, Role)
-        else "Any principal; the verb decides.",
+        "description": f"Needs the role {operation.needs}." if operation.needs else "Any principal; the verb decides.",
         "parameters": [
             {
                 "name": name,
@@ -136,7 +133,7 @@ def _success(operation: Operation, schemas: dict[str, Schema]) -> Schema:
 
 def _refusals(operation: Operation) -> dict[str, Schema]:
     kinds: list[type[Refusal]] = [Malformed, Unauthenticated, Throttled, Unavailable, *operation.refuses]
-    if isinstance(operation.needs, Role):
+    if operation.needs is not None:
         kinds.append(Forbidden)
     if operation.takes_body:
         kinds += [TooLarge, UnsupportedMedia]

@@ -6,7 +6,7 @@ A function is a tuple of operations:
         store,                                                   # shared.runtime.store
         Operation(
             route="POST /api/search/expand",                     # as in the template; path values are fields
-            needs=Role.READER,                                   # or Access.CALLER: the verb decides
+            needs=Role.READER,                                   # or ANY_CALLER: the verb decides
             request=ExpandRequest,                               # `read` makes the engine's query
             answer=ExpandAnswer,                                 # for the OpenAPI document
             run=expand_neighbors,                                # (store, session, query) -> dict | Content
@@ -19,7 +19,6 @@ Refusals leave in the contract's order: 401, 415, 413, 403, 400, then what the v
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from time import monotonic
 from typing import Any, NoReturn, Protocol
 
@@ -54,10 +53,8 @@ class Context(Protocol):
     def get_remaining_time_in_millis(self) -> int: ...
 
 
-class Access(Enum):
-    """What an operation needs when it is no role."""
-
-    CALLER = "any principal: the verb decides"
+ANY_CALLER = None
+"""What an operation needs that is open to every principal: the verb decides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +79,7 @@ class Operation:
     """
 
     route: str
-    needs: Role | Access
+    needs: Role | None
     request: type[Request]
     run: Callable[[Any, Session, Any], Result]
     answer: type[BaseModel] | None = None
@@ -155,9 +152,9 @@ def session(principal: Principal, surface: Surface, context: Context) -> Session
     return Session(principal=principal, surface=surface, deadline=Deadline(monotonic() + remaining))
 
 
-def require(needs: Role | Access, principal: Principal) -> None:
+def require(needs: Role | None, principal: Principal) -> None:
     """Raise `Forbidden` when `principal` lacks the role."""
-    if isinstance(needs, Role) and needs not in principal.roles:
+    if needs is not None and needs not in principal.roles:
         raise Forbidden(needs.value)
 
 
