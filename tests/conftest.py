@@ -2,6 +2,7 @@
 
 import json
 import os
+import threading
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlencode
 
 import pytest
+from botocore.client import BaseClient
 from moto import mock_aws
 
 from infra.local.engine import DUMMY_CREDENTIALS, create_tables, embedded_store
@@ -53,6 +55,7 @@ def engine(request: pytest.FixtureRequest, template: Template) -> Iterator[str]:
             patch.setenv(variable, value)
         if name == "moto":
             with mock_aws():
+                _one_call_at_a_time(patch)
                 create_tables(template.tables())
                 yield name
             return
@@ -60,6 +63,17 @@ def engine(request: pytest.FixtureRequest, template: Template) -> Iterator[str]:
             patch.setenv("AWS_ENDPOINT_URL_DYNAMODB", endpoint)
             create_tables(template.tables())
             yield name
+
+
+def _one_call_at_a_time(patch: pytest.MonkeyPatch) -> None:
+    """Moto copies its tables while other threads write to them; the product's threads wait for one another here."""
+    call, lock = BaseClient._make_api_call, threading.Lock()  # type: ignore[attr-defined]  # type: ignore[attr-defined]
+
+    def serial(client: BaseClient, operation: str, arguments: Any) -> Any:
+        with lock:
+            return call(client, operation, arguments)
+
+    patch.setattr(BaseClient, "_make_api_call", serial)
 
 
 @pytest.fixture
