@@ -67,7 +67,7 @@ def engine(request: pytest.FixtureRequest, template: Template) -> Iterator[str]:
 
 def _one_call_at_a_time(patch: pytest.MonkeyPatch) -> None:
     """Moto copies its tables while other threads write to them; the product's threads wait for one another here."""
-    call, lock = BaseClient._make_api_call, threading.Lock()  # type: ignore[attr-defined]  # type: ignore[attr-defined]
+    call, lock = BaseClient._make_api_call, threading.Lock()  # type: ignore[attr-defined]
 
     def serial(client: BaseClient, operation: str, arguments: Any) -> Any:
         with lock:

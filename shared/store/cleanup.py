@@ -32,7 +32,7 @@ class CleanUps:
             after: str | None = None
             while True:
                 page = self._table.query(
-                    Query(partition=keys.queue(shard), low="", high=keys.AFTER, limit=_PAGE, after=after)
+                    Query(partition=keys.queue(shard), low="\x01", high=keys.AFTER, limit=_PAGE, after=after)
                 )
                 yield from (_task_from(item) for item in page.items)
                 after = page.after
