@@ -11,9 +11,17 @@ from typing import Any
 
 from shared.boundary.models.base import Answer, Request
 from shared.boundary.models.expand import ExpandAnswer, ExpandRequest
+from shared.boundary.models.records import (
+    ContextLinesAnswer,
+    ContextLinesRequest,
+    ExpandRecordAnswer,
+    ExpandRecordRequest,
+)
 from shared.boundary.models.slice import SliceAnswer, SliceRequest
 from shared.domain.principal import Role
 from shared.engine.expand import expand_neighbors
+from shared.engine.lines import context_lines
+from shared.engine.records import expand_record
 from shared.engine.session import Session
 from shared.engine.slice import fetch_slice
 
@@ -85,4 +93,45 @@ FETCH_SLICE = Tool(
     instead="Take an id from origins or neighbors of expand_neighbors; asking again for this id will not help.",
 )
 
-TOOLS: tuple[Tool, ...] = (EXPAND_NEIGHBORS, FETCH_SLICE)
+COUNTED = Hints(read_only=False, destructive=False, idempotent=False)
+"""A tool that reads; a grant presented to it is counted each time."""
+
+CONTEXT_LINES = Tool(
+    name="context_lines",
+    title="Context lines",
+    description=(
+        "States records in one short line each, with a handle that opens the record later and tells whether it has "
+        "changed: for ids that you hold, or for the latest records of a project you belong to. Use it when many "
+        "records must be kept in mind; instead use expand_record to read one whole, or fetch_slice for a passage. "
+        "Lines come in the order asked for; ids that are absent or forbidden come back in unresolved. Numbers "
+        "out of range are clamped. Changes no record, but each presented grant is counted in its audit. Plan three "
+        "rounds of retrieval at most, then answer."
+    ),
+    needs=Role.READER,
+    request=ContextLinesRequest,
+    answer=ContextLinesAnswer,
+    hints=COUNTED,
+    run=context_lines,
+    instead="Take ids from an earlier answer, or name a project you belong to.",
+)
+
+EXPAND_RECORD = Tool(
+    name="expand_record",
+    title="Expand record",
+    description=(
+        "Opens the record behind a context line as it is now, says whether it is still what the line said, and lists "
+        "records that may contradict or replace it. Use it when you mean to rely on a remembered line, with its "
+        "handle's fields flattened; instead use context_lines for many records at once, or expand_neighbors for other "
+        "relations. Without a project, or an origin, nothing is in view: status unavailable, absent and forbidden "
+        "alike. completeness names what is missing. Numbers out of range are clamped. Changes no record, but each "
+        "presented grant is counted in its audit. Plan three rounds of retrieval at most, then answer."
+    ),
+    needs=Role.READER,
+    request=ExpandRecordRequest,
+    answer=ExpandRecordAnswer,
+    hints=COUNTED,
+    run=expand_record,
+    instead="Take the handle from context_lines, with its project; asking again for this record will not help.",
+)
+
+TOOLS: tuple[Tool, ...] = (EXPAND_NEIGHBORS, FETCH_SLICE, EXPAND_RECORD, CONTEXT_LINES)

@@ -18,9 +18,7 @@ from shared.engine.records import RecordQuery
 from shared.engine.views import ReadScope
 
 _VERSION = 1
-_ACCESS = (
-    "Id of a grant to present, which adds the project rows that it opens; every presentation is counted in its audit."
-)
+_ACCESS = "Id of a grant to present, which adds the rows that it opens; its audit counts every use. Default: none."
 _AS_OF = "Instant of the view that the digest is made under (RFC 3339, seconds and zone). Default: none."
 
 
@@ -66,18 +64,24 @@ class ExpandRecordRequest(Read):
     )
     as_of: Annotated[str | None, Instant()] = Field(None, alias="asOf", description=_AS_OF)
     derived_at: Annotated[str | None, Instant()] = Field(
-        None, alias="derivedAt", description="When the line was derived (RFC 3339, seconds and zone), from the handle."
+        None,
+        alias="derivedAt",
+        description="When the line was derived (RFC 3339, seconds and zone), from the handle. Default: unknown.",
     )
     project: Annotated[str | None, Id()] = Field(
         None,
-        description="Id of a project you belong to: the view. Without one, and without originId, nothing is in view.",
+        description="Id of a project you belong to: the view. Default: originId's, and without that nothing is in view.",
     )
     origin_id: Annotated[str | None, Id()] = Field(
-        None, alias="originId", description="Without a project: the view is the rows without project of this origin."
+        None,
+        alias="originId",
+        description="Without a project: the view is the rows without project of this origin. Default: none.",
     )
     access_id: Annotated[str | None, Id()] = Field(None, alias="accessId", description=_ACCESS)
     grant_id: Annotated[str | None, Id()] = Field(
-        None, alias="grantId", description="Another name of accessId, as handles have it; both must be equal."
+        None,
+        alias="grantId",
+        description="Another name of accessId, as handles have it; both must be equal. Default: none.",
     )
     max_expansions: Annotated[int, Clamped(0, 50)] = Field(
         5,
@@ -87,7 +91,7 @@ class ExpandRecordRequest(Read):
     read_provenance: Annotated[Mapping[str, object] | None, Provenance()] = Field(
         None,
         alias="readProvenance",
-        description="The readProvenance of an earlier answer: replaces project, origin and grant, and is a limit.",
+        description="Of an earlier answer: replaces project, origin and grant, and limits what they open. Default: none.",
     )
 
     def query(self) -> RecordQuery:
@@ -115,22 +119,24 @@ class ContextLinesRequest(Read):
     """Which records to state in a line each."""
 
     record_ids: Annotated[tuple[str, ...] | None, TextList(max_items=MAX_LINES)] = Field(
-        None, alias="recordIds", description="Ids of records, 1 to 50. Required unless project is given."
+        None, alias="recordIds", description="Ids of records, 1 to 50. Default: by project, which is then required."
     )
     project: Annotated[str | None, Id()] = Field(
         None,
-        description="Id of a project: alone, its most recently updated records; with recordIds, only those of it.",
+        description="Id of a project: alone, its latest records; with recordIds, only those of it. Default: none.",
     )
     limit: Annotated[int, Clamped(1, MAX_LINES)] = Field(
         10, description="How many records of the project, 1 to 50, default 10. Out of range is clamped."
     )
     as_of: Annotated[str | None, Instant()] = Field(None, alias="asOf", description=_AS_OF)
     origin_id: Annotated[str | None, Id()] = Field(
-        None, alias="originId", description="Accepted for symmetry; a handle names its row's own origin."
+        None, alias="originId", description="Accepted for symmetry; a handle names its row's own origin. Default: none."
     )
     access_id: Annotated[str | None, Id()] = Field(None, alias="accessId", description=_ACCESS)
     grant_id: Annotated[str | None, Id()] = Field(
-        None, alias="grantId", description="Another name of accessId, as handles have it; both must be equal."
+        None,
+        alias="grantId",
+        description="Another name of accessId, as handles have it; both must be equal. Default: none.",
     )
 
     def query(self) -> LinesQuery:
