@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from shared.boundary.models.associations import AssociationsAnswer, AssociationsRequest
 from shared.boundary.models.base import Answer, Request
 from shared.boundary.models.expand import ExpandAnswer, ExpandRequest
 from shared.boundary.models.records import (
@@ -18,12 +19,15 @@ from shared.boundary.models.records import (
     ExpandRecordRequest,
 )
 from shared.boundary.models.slice import SliceAnswer, SliceRequest
+from shared.boundary.models.traverse import TraverseAnswer, TraverseRequest
 from shared.domain.principal import Role
+from shared.engine.associations import declare_associations
 from shared.engine.expand import expand_neighbors
 from shared.engine.lines import context_lines
 from shared.engine.records import expand_record
 from shared.engine.session import Session
 from shared.engine.slice import fetch_slice
+from shared.engine.traverse import traverse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,4 +138,49 @@ EXPAND_RECORD = Tool(
     instead="Take the handle from context_lines, with its project; asking again for this record will not help.",
 )
 
-TOOLS: tuple[Tool, ...] = (EXPAND_NEIGHBORS, FETCH_SLICE, EXPAND_RECORD, CONTEXT_LINES)
+TRAVERSE = Tool(
+    name="traverse",
+    title="Traverse a name",
+    description=(
+        "Finds the entities that a name or alias stands for, what was declared about them up to 5 relations away, and "
+        "the ids of memories that mention them, all within what you may read. Use it when you have a name and no id; "
+        "instead use expand_neighbors when you have ids, and fetch_slice to read a mention: no text is returned here. "
+        "Nearest entities come first, then the latest declared. An unknown name, or another's agent, gives reason "
+        "no_such_entity; bounds.omitted names what was cut. Numbers out of range are clamped. Writes nothing. Plan "
+        "three rounds of retrieval at most, then answer."
+    ),
+    needs=Role.READER,
+    request=TraverseRequest,
+    answer=TraverseAnswer,
+    hints=READS,
+    run=traverse,
+    instead="Check agent_id and the spelling of the name, or leave out project_id and channel.",
+)
+
+DECLARE_ASSOCIATIONS = Tool(
+    name="declare_associations",
+    title="Declare associations",
+    description=(
+        "Stores names, aliases and relations between them for an agent, lets an anchor memory mention them, or takes "
+        "them back with retract. Use it when something was stated that traverse should find later; never for guesses, "
+        "and instead use traverse only to look a name up. Needs the role writer, an agent you may act as, and "
+        "membership of the project, else not found. Repeating a declaration changes nothing and gives the same ids. "
+        "Retracting removes rows for all readers. Items are independent: read dropped for those not applied, and "
+        "mend those alone. Not part of the three rounds of retrieval."
+    ),
+    needs=Role.WRITER,
+    request=AssociationsRequest,
+    answer=AssociationsAnswer,
+    hints=Hints(read_only=False, destructive=True, idempotent=True),
+    run=declare_associations,
+    instead="Use an agent that you may act as and a project that you belong to, or leave out project_id.",
+)
+
+TOOLS: tuple[Tool, ...] = (
+    EXPAND_NEIGHBORS,
+    FETCH_SLICE,
+    TRAVERSE,
+    EXPAND_RECORD,
+    CONTEXT_LINES,
+    DECLARE_ASSOCIATIONS,
+)

@@ -223,9 +223,9 @@ class EdgeWrites(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityChange:
-    """An entity to be written in place of `before` (None: it was not there, or is of a life that a purge ended).
+    """An entity to be written in place of `before`, perhaps of a life that a purge ended (None: it was not there).
 
-    `claimed` are normalised names that lead to it from now on, `released` those that no longer do.
+    `claimed` are normalised names that lead to it from now on, `released` those that led to `before` and no longer do.
     """
 
     before: Entity | None

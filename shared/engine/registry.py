@@ -3,7 +3,7 @@
 A write that another one came before is decided anew on what is there then; nothing here knows the wire.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -176,7 +176,8 @@ class Registry:
             self.read(names=names)
             staged: dict[str, EntityChange] = {}
             decided = [self._decide(wish, staged) for wish in wishes]
-            lost = {change.after.id for change in self.store.declared.write_entities(self.tenant, [*staged.values()])}
+            back = self.store.declared.write_entities(self.tenant, _without_reclaimed(staged.values()))
+            lost = {change.after.id for change in back}
             for result, now in zip(done, decided, strict=True):
                 kept = now.entity is not None and now.entity.id not in lost
                 result.entity, result.refused = now.entity, now.refused
@@ -202,7 +203,10 @@ class Registry:
         if found is not None and not added and after.declared_at == found.declared_at:
             return EntityResult(entity=found, refused=refused)
         claimed = [*(() if found else (name,)), *added]
-        earlier = staged.get(after.id, EntityChange(before=found, after=after))
+        before = found or self.entities.get(after.id)
+        former = () if found or before is None else (normalised(alias) for alias in before.aliases)
+        released = [alias for alias in former if alias not in claimed]
+        earlier = staged.get(after.id, EntityChange(before=before, after=after, released=released))
         staged[after.id] = replace(earlier, after=after, claimed=[*earlier.claimed, *claimed])
         self._take_entity(after, claimed)
         return EntityResult(entity=after, created=found is None, changed=True, refused=refused)
@@ -240,7 +244,7 @@ class Registry:
         )
 
     def _take_entity(self, entity: Entity, claimed: Iterable[str], released: Iterable[str] = ()) -> None:
-        scope = DeclaredScope(entity.agent_id, entity.project_id, entity.channel)
+        scope = _scope_of(entity)
         self.entities[entity.id] = entity
         naming = Naming(entity_id=entity.id, born=entity.born, scope=scope, epoch=entity.epoch)
         self.namings |= {(scope, name): naming for name in claimed}
@@ -472,6 +476,19 @@ class RelationWish:
     def id(self) -> str:
         anchor = self.anchor.id if self.anchor else None
         return relation_id(self.scope, self.subject.id, self.predicate, self.object.id, anchor)
+
+
+def _without_reclaimed(changes: Collection[EntityChange]) -> list[EntityChange]:
+    """Changes in which a name is not released by one that another claims."""
+    claimed = {(_scope_of(change.after), name) for change in changes for name in change.claimed}
+    return [
+        replace(change, released=[name for name in change.released if (_scope_of(change.after), name) not in claimed])
+        for change in changes
+    ]
+
+
+def _scope_of(entity: Entity) -> DeclaredScope:
+    return DeclaredScope(entity.agent_id, entity.project_id, entity.channel)
 
 
 def _values(pending: Mapping[K, Pending[V]]) -> dict[K, V]:

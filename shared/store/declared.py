@@ -88,10 +88,11 @@ def remove_entity(table: Table, tenant: str, entity: Entity, clock: Clock) -> bo
 
     Its relations are rows of the same project and go by themselves; rows of a later life have another `born` and stay.
     """
-    for mention in mentions_of(table, tenant, entity):
+    for mention in _mentions(table, tenant, entity.id):
         if clock.remaining() <= 0:
             return False
-        edges.remove_many(table, tenant, [mention])
+        if mention.target_born <= entity.born:
+            edges.remove_many(table, tenant, [mention])
     names = [normalised(name) for name in (entity.name, *entity.aliases)]
     for name in names:
         _transact_or_skip(table, [release_op(tenant, entity, name)])
@@ -103,12 +104,21 @@ def remove_entity(table: Table, tenant: str, entity: Entity, clock: Clock) -> bo
     return True
 
 
-def mentions_of(table: Table, tenant: str, entity: Entity) -> Iterator[Edge]:
-    """The mentions of this life of an entity, by memory id."""
+def remove_former_mentions(table: Table, tenant: str, entity: Entity, clock: Clock) -> bool:
+    """Delete the mentions of earlier lives of an entity's id; whether all are gone. Tokens of lives order by time."""
+    for mention in _mentions(table, tenant, entity.id):
+        if clock.remaining() <= 0:
+            return False
+        if mention.target_born < entity.born:
+            edges.remove_many(table, tenant, [mention])
+    return True
+
+
+def _mentions(table: Table, tenant: str, entity_id: str) -> Iterator[Edge]:
+    """The mentions of all lives of an entity's id, by memory id."""
     low = keys.lane_prefix(_MENTIONS)
-    query = Query(partition=keys.node(tenant, entity.id), low=low, high=low + keys.AFTER, limit=_PAGE)
-    found = (rows.edge_from(item) for item in _every(table, query))
-    return (mention for mention in found if mention.target_born == entity.born)
+    query = Query(partition=keys.node(tenant, entity_id), low=low, high=low + keys.AFTER, limit=_PAGE)
+    return (rows.edge_from(item) for item in _every(table, query))
 
 
 def release_op(tenant: str, entity: Entity, normal_name: str) -> Op:
@@ -179,7 +189,7 @@ def _entity_ops(tenant: str, change: EntityChange) -> list[Op]:
     }
     ops = [_entity_put(tenant, change), Op(put=listed)]
     ops += [_claim(tenant, after, name) for name in change.claimed]
-    return ops + [release_op(tenant, after, name) for name in change.released]
+    return ops + [release_op(tenant, change.before or after, name) for name in change.released]
 
 
 def _relation_ops(tenant: str, change: RelationChange) -> list[Op]:
