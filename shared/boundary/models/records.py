@@ -70,7 +70,7 @@ class ExpandRecordRequest(Read):
     )
     project: Annotated[str | None, Id()] = Field(
         None,
-        description="Id of a project you belong to: the view. Default: originId's, and without that nothing is in view.",
+        description="Id of a project you belong to: the view. Default: by originId; without either nothing is in view.",
     )
     origin_id: Annotated[str | None, Id()] = Field(
         None,
@@ -91,7 +91,7 @@ class ExpandRecordRequest(Read):
     read_provenance: Annotated[Mapping[str, object] | None, Provenance()] = Field(
         None,
         alias="readProvenance",
-        description="Of an earlier answer: replaces project, origin and grant, and limits what they open. Default: none.",
+        description="Of an earlier answer: replaces project, origin and grant, and is a limit. Default: none.",
     )
 
     def query(self) -> RecordQuery:
