@@ -98,7 +98,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, running(Options(store=Path(folder))) as gateway:
         load(gateway)
         for name, path, body in cases(gateway):
-            found = measure(gateway, f"{path.rpartition('/')[2]}: {name}", path, body)
+            found = measure(gateway, f"{path.removeprefix('/api/')}: {name}", path, body)
             counts = (str(count) for count in (found.waves, found.reads, found.items))
             table.add_row(found.name, *counts, f"{found.p50:.1f}", f"{found.p95:.1f}")
     Console().print(table)
