@@ -86,8 +86,8 @@ class AssociationsRequest(Write):
     )
     entities: Annotated[tuple[Any, ...], Items(_ENTITY)] = Field(
         (),
-        description="Entities to name, at most 64: name, and up to 32 aliases. A known name is reused; with aliases the "
-        "scope gets an entity of its own.",
+        description="Entities to name, at most 64: name, and up to 32 aliases. A known name is reused; with aliases "
+        "the scope gets an entity of its own.",
     )
     relations: Annotated[tuple[Any, ...], Items(_RELATION)] = Field(
         (),

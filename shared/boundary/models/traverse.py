@@ -32,16 +32,16 @@ class TraverseRequest(Read):
         "not found."
     )
     entity: Annotated[str, Text(max_length=MAX_DECLARED_NAME)] = Field(
-        description="Name or alias to start from, at most 256 characters; case, width and spacing do not matter. Not an "
-        "id."
+        description="Name or alias to start from, at most 256 characters; case, width and spacing do not matter. Not "
+        "an id."
     )
     max_hops: Annotated[int, Clamped(0, 5)] = Field(
         1, description="How many relations to follow, 0 to 5, default 1. Out of range is clamped; the answer tells it."
     )
     limit: Annotated[int, Clamped(1, 100)] = Field(
         20,
-        description="How many entities to return, 1 to 100, default 20, nearest and latest first; also mentions of each. "
-        "Out of range is clamped.",
+        description="How many entities to return, 1 to 100, default 20, nearest and latest first; also mentions of "
+        "each. Out of range is clamped.",
     )
     project_id: Annotated[str | None, BlankOrId()] = Field(
         None,
@@ -96,8 +96,8 @@ class TraverseBounds(Answer):
     """What is missing from the answer."""
 
     omitted: list[Literal["max_hops", "limit", "candidates"]] = Field(
-        description="max_hops: relations lead farther; limit: more entities, relations or mentions; candidates: mentions "
-        "were not all examined."
+        description="max_hops: relations lead farther; limit: more entities, relations or mentions; candidates: "
+        "mentions were not all examined."
     )
 
 
