@@ -98,7 +98,7 @@ def sample_calls(gateway: Gateway) -> list[tuple[str, str, Mapping[str, Any]]]:
     """A call for each read verb: what it shows, its path, its body."""
     lines = _post(gateway, "/api/records/lines", ANA, b'{"recordIds": ["decision-single-table"]}', "application/json")
     calls: list[tuple[str, str, Mapping[str, Any]]] = [
-        ("what surrounds a task", "/api/search/expand", {"entity_ids": ["task-migrate"], "depth": 2}),
+        ("what surrounds a decision", "/api/search/expand", {"entity_ids": ["decision-single-table"], "depth": 2}),
         ("a long text, in passages", "/api/search/slice", {"entity_id": "guide-order-store", "window": 2}),
         ("who has to do with a name", "/api/search/traverse", {"agent_id": "planner", "entity": "ana", "max_hops": 2}),
     ]

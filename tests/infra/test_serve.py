@@ -78,8 +78,10 @@ def test_the_printed_calls_answer_and_a_signal_ends_it(served: tuple["subprocess
     ]
     assert [answer.status_code for answer in answers] == [200, 200, 200, 200]
     expanded, sliced, traversed, recorded = (answer.json() for answer in answers)
-    assert expanded["origins"] == ["task-migrate"]
-    assert {"decision-single-table", "community-orders"} <= {found["id"] for found in expanded["neighbors"]}
+    assert expanded["origins"] == ["decision-single-table"]
+    distances = {found["id"]: found["distance"] for found in expanded["neighbors"]}
+    assert distances["task-migrate"] == 1
+    assert distances["task-backfill"] == 2
     assert [passage["passage_index"] for passage in sliced["passages"]] == [0, 1]
     assert traversed["entities"][0]["hops"] == 0
     assert "Order store" in {entity["name"] for entity in traversed["entities"]}
