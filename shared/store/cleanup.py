@@ -6,6 +6,7 @@ crash leaves is always found. Nothing here may touch a row of the present life o
 
 import logging
 from collections.abc import Iterator, Sequence
+from time import monotonic
 
 from shared.domain.errors import Unavailable
 from shared.engine.port import Clock, Task
@@ -17,6 +18,7 @@ BODY_CHUNK = 20_000
 """Code points in a chunk of a body that its passages do not cover."""
 
 _PAGE = 200
+_BRIEF_SECONDS = 5.0
 _logger = logging.getLogger("hopscope.store")
 
 
@@ -61,12 +63,23 @@ class CleanUps:
         return remove_life(self._table, task, clock)
 
     def attempt(self, task: Task, clock: Clock) -> bool:
-        """`perform`, on behalf of a request that has been served already: trouble is left to the sweep."""
+        """`perform`, in a request that has done its work: what is trouble, or takes long, is left to the sweep."""
         try:
-            return self.perform(task, clock)
+            return self.perform(task, _Brief(clock))
         except Unavailable:
             _logger.warning("a clean-up is left to the sweep", extra={"task": task.kind})
             return False
+
+
+class _Brief:
+    """What a request may spend on cleaning up."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._end = monotonic() + _BRIEF_SECONDS
+
+    def remaining(self) -> float:
+        return min(self._clock.remaining(), self._end - monotonic())
 
 
 def task_key(task: Task) -> Key:
