@@ -144,4 +144,5 @@ def serve(options: Options) -> None:
                 application(gateway), host="127.0.0.1", port=options.port, http="h11", ws="none", log_level="warning"
             )
     except KeyboardInterrupt:
-        sys.stdout.write("\nStopped.\n")
+        pass
+    sys.stdout.write("\nStopped.\n")

@@ -23,7 +23,7 @@ GROUPS = {"mcp": ("mcp",)}
 _PARTLY_KEPT = {
     "botocore/data": {"dynamodb", "endpoints.json", "partitions.json", "sdk-default-configuration.json", "_retry.json"},
     "boto3/data": {"dynamodb"},
-    "aws_lambda_powertools/utilities": {"__init__.py", "data_classes", "idempotency", "jmespath_utils", "typing"},
+    "aws_lambda_powertools/utilities": {"__init__.py", "data_classes", "jmespath_utils", "typing"},
 }
 _UNUSED = (
     *("bin", ".lock", "aws_lambda_powertools/event_handler", "pydantic/v1", "dateutil/zoneinfo", "boto3/examples"),
@@ -31,6 +31,7 @@ _UNUSED = (
     *("attr", "attrs", "cffi", "httpcore2", "jsonschema", "jsonschema_specifications", "jwt", "pycparser"),
     *("referencing", "rpds", "h11", "uvicorn/protocols", "uvicorn/supervisors", "anyio/_backends/_trio.py"),
     *("urllib3/contrib/emscripten", "cryptography/x509", "pydantic/mypy.py", "anyio/pytest_plugin.py"),
+    *("mcp/client/auth", "mcp/cli", "click/shell_completion.py", "s3transfer/processpool.py", "truststore/_macos.py"),
     *("click/testing.py", "starlette/testclient.py", "dateutil/rrule.py", "httpx2/_main.py"),
 )
 _OURS = ("functions", "shared")
