@@ -9,7 +9,7 @@ from shared.domain.ids import is_id, passage_id
 from shared.domain.instants import utc_text
 from shared.domain.model import Entity, Json, Memory, Node, Passage
 from shared.domain.preview import preview
-from shared.engine.port import Lane, Pending, Reads, Wave
+from shared.engine.port import Lane, Pending, WalkWave, Waves
 from shared.engine.reading import LiveAuthority
 from shared.engine.session import Session
 from shared.engine.walk import Known, LaneRows, Needs, Outcome, Reached, WalkQuery, node_type, walk
@@ -40,7 +40,7 @@ class ExpandQuery:
         return self.entity_ids[:MAX_SEEDS]
 
 
-def expand_neighbors(store: Reads, session: Session, query: ExpandQuery) -> dict[str, Json]:
+def expand_neighbors(store: Waves[WalkWave], session: Session, query: ExpandQuery) -> dict[str, Json]:
     """The neighbors of `query.seeds` that the principal may read, best first.
 
     Depth + 1 waves of reads on an ordinary graph; one more where a community is expanded, where hidden rows or a type
@@ -55,7 +55,7 @@ def expand_neighbors(store: Reads, session: Session, query: ExpandQuery) -> dict
 class _Expansion:
     """One request: reads what the walk needs until its outcome stands on hinges of the last wave."""
 
-    def __init__(self, store: Reads, session: Session, query: ExpandQuery) -> None:
+    def __init__(self, store: Waves[WalkWave], session: Session, query: ExpandQuery) -> None:
         self.store = store
         self.session = session
         self.query = query
@@ -113,7 +113,7 @@ class _Expansion:
             rows_known.after = page.value.after
         self.last_wave = set(hinges)
 
-    def _ask_passages(self, wave: Wave, needs: Needs) -> dict[str, Pending[Passage | None]]:
+    def _ask_passages(self, wave: WalkWave, needs: Needs) -> dict[str, Pending[Passage | None]]:
         asked = {}
         for node_id in needs.nodes:
             passage = passage_id(node_id)
@@ -121,7 +121,7 @@ class _Expansion:
                 asked[node_id] = wave.passage(passage.ref, passage.cut, passage.index)
         return asked
 
-    def _ask_lane(self, wave: Wave, key: tuple[str, Lane], rows: int) -> Any:
+    def _ask_lane(self, wave: WalkWave, key: tuple[str, Lane], rows: int) -> Any:
         known = self.known.lanes.get(key, LaneRows())
         return wave.edges(key[0], key[1], limit=rows - len(known.edges), after=known.after)
 

@@ -62,9 +62,10 @@ Numbered = tuple[int, L]
 
 @dataclass(slots=True)
 class Report:
-    """The verdicts on lines by number."""
+    """The verdicts on lines by number, and which line a later one for the same row has overtaken."""
 
     verdicts: dict[int, Verdict] = field(default_factory=dict)
+    overtaken: dict[int, Numbered[Line]] = field(default_factory=dict)
 
     def put(self, verdicts: Mapping[int, Verdict]) -> None:
         self.verdicts.update(verdicts)
@@ -128,7 +129,8 @@ def _read(body: bytes, session: Session, report: Report) -> list[Numbered[Line]]
             continue
         identity = identity_of(line, raw.number)
         if identity in last:
-            report.put({last.pop(identity)[0]: UNCHANGED})
+            report.overtaken[raw.number] = last.pop(identity)
+            report.put({report.overtaken[raw.number][0]: UNCHANGED})
         last[identity] = (raw.number, line)
     return list(last.values())
 
@@ -194,6 +196,14 @@ class _Import:
     # --- memories
 
     def memories(self, lines: Sequence[Numbered[MemoryLine]]) -> None:
+        """The last line for a memory; where that is refused, the one before it."""
+        while lines:
+            self._write_memories(lines)
+            verdicts, overtaken = self.report.verdicts, self.report.overtaken
+            refused = [number for number, _ in lines if verdicts[number].outcome is Outcome.REJECTED]
+            lines = _of((overtaken[number] for number in refused if number in overtaken), MemoryLine)
+
+    def _write_memories(self, lines: Sequence[Numbered[MemoryLine]]) -> None:
         for batch in _batches(lines):
             wave = self.live.new_wave(self.store)
             asked = self.live.ask(wave)
@@ -208,6 +218,7 @@ class _Import:
 
     def _write_memory(self, job: tuple[int, MemoryLine, Node | None, int]) -> dict[int, Verdict]:
         number, line, node, epoch = job
+        self.session.deadline.check()
         found = node if isinstance(node, Memory) else None
         try:
             change = decide(line, found, self.live.value, epoch, utc_now())
@@ -261,6 +272,7 @@ class _Import:
         return memory if may_touch(memory, self.live.value) else None
 
     def _write_edges(self, jobs: Sequence[tuple[int, EdgeLine, EdgeChange]]) -> dict[int, Verdict]:
+        self.session.deadline.check()
         lost = store_edges(self.store, self.session, [change for _, _, change in jobs])
         verdicts = {number: APPLIED for number, _, _ in jobs}
         for number, line, change in jobs:

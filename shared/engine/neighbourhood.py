@@ -169,6 +169,7 @@ class _Exploration:
         self.reached: dict[str, Reached] = {}
         self.via: list[Relation] = []
         self.walked: list[str] = []
+        self.beyond: str | None = None
         self.outcome = Outcome()
         self.needs = self.outcome.needs
 
@@ -184,7 +185,8 @@ class _Exploration:
             self._relate(returned)
         if not self.needs.lists_open:
             # Memories are read last, when nothing else is open, so that no hinge is read twice.
-            for id_ in dict.fromkeys([*self.walked, *returned]):
+            beyond = [] if self.beyond is None else [self.beyond]
+            for id_ in dict.fromkeys([*self.walked, *returned, *beyond]):
                 self._stand_on(id_)
             self._confirm([*self.via, *self.outcome.relations])
             self._mention(examined)
@@ -199,7 +201,7 @@ class _Exploration:
         named = [naming for naming in self.known.names if self._is_start(naming)]
         for naming in sorted(named, key=lambda naming: naming.entity_id)[:MAX_ENTITIES]:
             self.reached[naming.entity_id] = Reached(naming.entity_id, 0)
-        self._need_lists([*self.reached], walked=self.max_hops > 0)
+        self._need_lists([*self.reached])
 
     def _is_start(self, naming: Naming) -> bool:
         scope = naming.scope
@@ -224,8 +226,7 @@ class _Exploration:
             self.reached |= {other: Reached(other, hops, relation.declared_at) for other, relation in taken}
             self.via += [relation for _, relation in taken]
             frontier = [other for other, _ in taken]
-            full = len(ways) > room
-            self._need_lists(frontier, walked=hops < self.max_hops and not full, only_returned=full)
+            self._need_lists(frontier, full=len(ways) > room)
         return True
 
     def _ways(self, frontier: Sequence[str], room: int) -> list[tuple[str, Relation]] | None:
@@ -262,14 +263,12 @@ class _Exploration:
         """Four times as many rows of a list, so that few waves reach any depth."""
         self.needs.relations[id_] = max(4 * len(self.known.relations[id_].rows), _FIRST_ROWS)
 
-    def _need_lists(self, entities: Sequence[str], *, walked: bool, only_returned: bool = False) -> None:
-        """The lists of entities just reached, and the hinges of those that the answer stands on."""
+    def _need_lists(self, entities: Sequence[str], *, full: bool = False) -> None:
+        """The hinges and lists of entities just reached; once no more can be, the lists of those returned alone."""
         returned = set(self._returned())
-        if only_returned:
+        self.needs.nodes |= dict.fromkeys(id_ for id_ in entities if id_ not in self.known.nodes)
+        if full:
             entities = [id_ for id_ in entities if id_ in returned]
-        for id_ in entities:
-            if id_ not in self.known.nodes and (walked or id_ in returned):
-                self.needs.nodes[id_] = None
         missing = [id_ for id_ in entities if id_ not in self.known.relations]
         rows = min(_FIRST_ROWS, max(_LEAST_ROWS, _ROWS_OF_A_HOP // max(1, len(missing))))
         self.needs.relations |= dict.fromkeys(missing, rows)
@@ -289,6 +288,7 @@ class _Exploration:
                 if far_end(relation, id_) not in self.reached:
                     self.outcome.leads_on = True
                     self.via.append(relation)
+                    self.beyond = far_end(relation, id_)
                     return
         for id_ in self.reached:
             if id_ not in self.known.relations:
@@ -408,11 +408,7 @@ def far_end(relation: Relation, near: str) -> str:
 def may_show(known: Known, memory_id: str, filters: Filters, authority: Authority) -> bool:
     """Whether the reader may read a memory within this call's filters."""
     memory = known.nodes.get(memory_id)
-    return (
-        isinstance(memory, Memory)
-        and authority.may_read_memory(memory)
-        and filters.opens_memory(memory, authority)
-    )
+    return isinstance(memory, Memory) and authority.may_read_memory(memory) and filters.opens_memory(memory, authority)
 
 
 def _order(relation: Relation) -> tuple[str, str]:

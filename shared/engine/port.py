@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from shared.domain.declared import DeclaredScope, Naming
 from shared.domain.model import Edge, Entity, Memberships, Memory, Node, Passage, Relation
 from shared.domain.scoring import Direction
 
-T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
 
 
@@ -62,8 +61,8 @@ class RelationPage:
     after: str | None
 
 
-class Wave(Protocol):
-    """Reads that are sent together and awaited together; all strongly consistent."""
+class AuthorityWave(Protocol):
+    """Reads that are sent together and awaited together, all strongly consistent: those that every verb needs."""
 
     def memberships(self) -> Pending[Memberships]:
         """Of the principal the wave was made for."""
@@ -73,9 +72,13 @@ class Wave(Protocol):
         """The purge board: project → purge count, for purges whose sweep has not finished."""
         ...
 
-    def epoch(self, project_id: str) -> Pending[int]:
-        """How often the project was purged: what a row written into it now is stamped with."""
+    def run(self) -> None:
+        """Send all and wait. Raises `Unavailable` when one failed or no time is left."""
         ...
+
+
+class WalkWave(AuthorityWave, Protocol):
+    """The reads of a walk."""
 
     def node(self, node_id: str) -> Pending[Node | None]:
         """The hinge of a memory or entity; of a passage id, that of its memory. Another tenant's is None."""
@@ -85,16 +88,20 @@ class Wave(Protocol):
         """At most `limit` edges of a lane, from `after` on."""
         ...
 
-    def edge(self, source: str, relationship: str, target: str) -> Pending[Edge | None]:
-        """One edge or mention, of whatever lives of its ends."""
-        ...
-
-    def memberships_of(self, principal_id: str) -> Pending[Memberships]:
-        """Of any principal of the tenant."""
-        ...
-
     def passage(self, ref: str, cut: str, index: int) -> Pending[Passage | None]:
         """One passage of a cut."""
+        ...
+
+    def body(self, memory: Memory, upto: int) -> Pending[str | None]:
+        """The first `upto` code points of a memory's body, or more; None when a re-cut has removed rows of it."""
+        ...
+
+
+class SliceWave(AuthorityWave, Protocol):
+    """The reads of a window of passages."""
+
+    def node(self, node_id: str) -> Pending[Node | None]:
+        """The hinge of a memory or entity; of a passage id, that of its memory. Another tenant's is None."""
         ...
 
     def passages(self, ref: str, cut: str, first: int, count: int) -> Pending[Sequence[Passage]]:
@@ -105,20 +112,20 @@ class Wave(Protocol):
         """The newest cut written (perhaps not yet, or no longer, the current one) and its first `count` passages."""
         ...
 
-    def body(self, memory: Memory, upto: int) -> Pending[str | None]:
-        """The first `upto` code points of a memory's body, or more; None when a re-cut has removed rows of it."""
+
+class DeclaredWave(AuthorityWave, Protocol):
+    """The reads of a name's neighbourhood."""
+
+    def node(self, node_id: str) -> Pending[Node | None]:
+        """The hinge of a memory or entity; of a passage id, that of its memory. Another tenant's is None."""
         ...
 
-    def naming(self, scope: DeclaredScope, normal_name: str) -> Pending[Naming | None]:
-        """What a normalised name or alias leads to in exactly that scope."""
+    def edges(self, node_id: str, lane: Lane, *, limit: int, after: str | None = None) -> Pending[EdgePage]:
+        """At most `limit` edges of a lane, from `after` on."""
         ...
 
     def names(self, agent_id: str, normal_name: str) -> Pending[Sequence[Naming]]:
         """What a normalised name or alias of an agent leads to, in every scope."""
-        ...
-
-    def relation(self, relation_id: str) -> Pending[Relation | None]:
-        """One relation, of whatever lives of its ends."""
         ...
 
     def relations(self, entity_id: str, *, limit: int, after: str | None = None) -> Pending[RelationPage]:
@@ -135,15 +142,41 @@ class Wave(Protocol):
         """The project of each agent; None where the tenant has no operating context."""
         ...
 
-    def run(self) -> None:
-        """Send all and wait. Raises `Unavailable` when one failed or no time is left."""
+
+class Wave(WalkWave, SliceWave, DeclaredWave, Protocol):
+    """All reads: what writes need of them too."""
+
+    def epoch(self, project_id: str) -> Pending[int]:
+        """How often the project was purged: what a row written into it now is stamped with."""
+        ...
+
+    def edge(self, source: str, relationship: str, target: str) -> Pending[Edge | None]:
+        """One edge or mention, of whatever lives of its ends."""
+        ...
+
+    def memberships_of(self, principal_id: str) -> Pending[Memberships]:
+        """Of any principal of the tenant."""
+        ...
+
+    def naming(self, scope: DeclaredScope, normal_name: str) -> Pending[Naming | None]:
+        """What a normalised name or alias leads to in exactly that scope."""
+        ...
+
+    def relation(self, relation_id: str) -> Pending[Relation | None]:
+        """One relation, of whatever lives of its ends."""
         ...
 
 
-class Reads(Protocol):
-    """A store to read from."""
+W_co = TypeVar("W_co", bound=AuthorityWave, covariant=True)
 
-    def wave(self, tenant_id: str, principal_id: str, clock: Clock) -> Wave: ...
+
+class Waves(Protocol[W_co]):
+    """A store to read from, in waves of these reads."""
+
+    def wave(self, tenant_id: str, principal_id: str, clock: Clock) -> W_co: ...
+
+
+Reads: TypeAlias = Waves[Wave]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -310,7 +343,7 @@ class Exports(Protocol):
     def page(self, tenant: str, after: str, limit: int, clock: Clock) -> ExportPage: ...
 
 
-class Writes(Reads, Protocol):
+class Writes(Waves[Wave], Protocol):
     """A store to read from and to write to."""
 
     @property

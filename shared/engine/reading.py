@@ -3,25 +3,19 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from shared.domain.authority import Authority
 from shared.domain.instants import utc_text
 from shared.domain.model import Memberships
 from shared.domain.principal import Principal
-from shared.engine.port import Clock, Pending, Reads, Wave
+from shared.engine.port import AuthorityWave, Pending, Waves
 from shared.engine.session import Session
 
-W_co = TypeVar("W_co", bound=Wave, covariant=True)
+W = TypeVar("W", bound=AuthorityWave)
 
 CLOCK_ALLOWANCE = timedelta(seconds=5)
 """Rows written by a machine whose clock runs this far behind ours are still taken for fresh."""
-
-
-class Waves(Protocol[W_co]):
-    """A store whose waves may do more than those of `Reads`."""
-
-    def wave(self, tenant_id: str, principal_id: str, clock: Clock) -> W_co: ...
 
 
 @dataclass(slots=True)
@@ -40,17 +34,17 @@ class LiveAuthority:
     def principal(self) -> Principal:
         return self.session.principal
 
-    def new_wave(self, store: Waves[W_co]) -> W_co:
+    def new_wave(self, store: Waves[W]) -> W:
         """A wave of this request; raises `Unavailable` when its time is over."""
         self.session.deadline.check()
         self._current = False
         return store.wave(self.principal.tenant_id, self.principal.principal_id, self.session.deadline)
 
-    def ask(self, wave: Wave) -> "AskedAuthority":
+    def ask(self, wave: AuthorityWave) -> "AskedAuthority":
         """Ask for the authority in `wave`; `take` it from the answer once the wave has run."""
         return AskedAuthority(self, wave)
 
-    def reread(self, store: Reads) -> bool:
+    def reread(self, store: Waves[AuthorityWave]) -> bool:
         """Read the authority alone, after the content. Says whether it differs from what the answer was made with."""
         before = self.value
         wave = self.new_wave(store)
@@ -73,7 +67,7 @@ class LiveAuthority:
 class AskedAuthority:
     """The authority, asked for in a wave."""
 
-    def __init__(self, live: LiveAuthority, wave: Wave) -> None:
+    def __init__(self, live: LiveAuthority, wave: AuthorityWave) -> None:
         self._live = live
         self._memberships: Pending[Memberships] = wave.memberships()
         self._purges = wave.purges()

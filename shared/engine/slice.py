@@ -9,7 +9,7 @@ from shared.domain.ids import PassageId, passage_id
 from shared.domain.model import Json, Memory, Node, Passage
 from shared.domain.preview import spend
 from shared.engine.expand import ROUND_BUDGET
-from shared.engine.port import Pending, Reads
+from shared.engine.port import Pending, SliceWave, Waves
 from shared.engine.reading import LiveAuthority
 from shared.engine.session import Session
 
@@ -43,7 +43,7 @@ def window_around(index: int, window: int, total: int) -> tuple[int, int]:
     return first, count
 
 
-def fetch_slice(store: Reads, session: Session, query: SliceQuery) -> dict[str, Json]:
+def fetch_slice(store: Waves[SliceWave], session: Session, query: SliceQuery) -> dict[str, Json]:
     """The window of `query`, its budget spent in order.
 
     One wave of reads; two in the middle of a re-cut or for a passage id of an earlier cut, and one more where the
@@ -54,7 +54,7 @@ def fetch_slice(store: Reads, session: Session, query: SliceQuery) -> dict[str, 
 
 
 class _Slice:
-    def __init__(self, store: Reads, session: Session, query: SliceQuery) -> None:
+    def __init__(self, store: Waves[SliceWave], session: Session, query: SliceQuery) -> None:
         self.store = store
         self.query = query
         self.live = LiveAuthority(session)

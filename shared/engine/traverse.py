@@ -7,7 +7,7 @@ from shared.domain.model import Entity, Json, Relation
 from shared.domain.normalise import normalised
 from shared.domain.scoring import Direction
 from shared.engine.neighbourhood import Filters, Known, Mentions, Outcome, Reached, Relations, explore, may_show
-from shared.engine.port import Lane, Reads
+from shared.engine.port import DeclaredWave, Lane, Waves
 from shared.engine.reading import LiveAuthority
 from shared.engine.session import Session
 
@@ -31,7 +31,7 @@ class TraverseQuery:
     source_id: str | None = None
 
 
-def traverse(store: Reads, session: Session, query: TraverseQuery) -> dict[str, Json]:
+def traverse(store: Waves[DeclaredWave], session: Session, query: TraverseQuery) -> dict[str, Json]:
     """The entities around a name, the relations among them, and the memories that mention them.
 
     `max_hops` + 3 waves of reads on an ordinary graph; more where hidden or repeated rows fill the first look at a busy
@@ -43,7 +43,7 @@ def traverse(store: Reads, session: Session, query: TraverseQuery) -> dict[str, 
 class _Traversal:
     """One request: reads what the exploration needs until its outcome stands on hinges of the last wave."""
 
-    def __init__(self, store: Reads, session: Session, query: TraverseQuery) -> None:
+    def __init__(self, store: Waves[DeclaredWave], session: Session, query: TraverseQuery) -> None:
         self.store = store
         self.session = session
         self.query = query

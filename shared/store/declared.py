@@ -151,9 +151,7 @@ def _entity_put(tenant: str, change: EntityChange) -> Op:
         **keys.exported(tenant, "entity", after.id),
     }
     if change.before is None:
-        return Op(
-            put=item, condition="attribute_not_exists(PK) OR epoch < :epoch", values={":epoch": after.epoch}
-        )
+        return Op(put=item, condition="attribute_not_exists(PK) OR epoch < :epoch", values={":epoch": after.epoch})
     aliases = rows.entity_item(change.before)["aliases"]
     same = "attribute_not_exists(#aliases)" if aliases is None else "#aliases = :aliases"
     values = {":born": change.before.born, ":declared": change.before.declared_at}

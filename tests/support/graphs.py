@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Self, TypeVar
 
+from shared.domain.declared import DeclaredScope, Naming
 from shared.domain.ids import PassageId, passage_id
-from shared.domain.model import Edge, Entity, Memberships, Memory, Node, Passage, State
+from shared.domain.model import Edge, Entity, Memberships, Memory, Node, Passage, Relation, State
 from shared.domain.scoring import BELONGS_TO, Direction, base_weight, walked_by_default
-from shared.engine.port import Clock, EdgePage, Lane, Pending
+from shared.engine.port import Clock, EdgePage, Lane, Pending, RelationPage
 
 T = TypeVar("T")
 
@@ -70,11 +71,11 @@ class Graph:
     page: int | None = None
     """Rows a page holds at most, however many are asked for."""
 
-    def add(self, *nodes: Node) -> "Graph":
+    def add(self, *nodes: Node) -> Self:
         self.nodes |= {node.id: node for node in nodes}
         return self
 
-    def link(self, *edges: Edge) -> "Graph":
+    def link(self, *edges: Edge) -> Self:
         self.edges += edges
         return self
 
@@ -146,6 +147,30 @@ class GraphWave:
         raise NotImplementedError
 
     def newest_passages(self, memory_id: str, count: int) -> Pending[tuple[str | None, Sequence[Passage]]]:
+        raise NotImplementedError
+
+    def edge(self, source: str, relationship: str, target: str) -> Pending[Edge | None]:
+        raise NotImplementedError
+
+    def memberships_of(self, principal_id: str) -> Pending[Memberships]:
+        raise NotImplementedError
+
+    def naming(self, scope: DeclaredScope, normal_name: str) -> Pending[Naming | None]:
+        raise NotImplementedError
+
+    def names(self, agent_id: str, normal_name: str) -> Pending[Sequence[Naming]]:
+        raise NotImplementedError
+
+    def relation(self, relation_id: str) -> Pending[Relation | None]:
+        raise NotImplementedError
+
+    def relations(self, entity_id: str, *, limit: int, after: str | None = None) -> Pending[RelationPage]:
+        raise NotImplementedError
+
+    def relations_between(self, one: str, other: str, *, limit: int, after: str | None = None) -> Pending[RelationPage]:
+        raise NotImplementedError
+
+    def operating_context(self) -> Pending[Mapping[str, str] | None]:
         raise NotImplementedError
 
     def body(self, memory: Memory, upto: int) -> Pending[str | None]:
