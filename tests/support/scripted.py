@@ -11,6 +11,7 @@ from concurrent.futures import Future
 from copy import copy
 from dataclasses import dataclass, field
 from operator import eq, ge, gt, itemgetter, le, lt
+from threading import Lock
 from typing import Any, TypeVar
 
 from shared.store.table import Cancelled, Clock, Item, Key, Meter, Op, Page, Query, Table
@@ -27,6 +28,7 @@ class MemoryTable(Table):
         self.rows: Rows = rows or {}
         self.states: list[Rows] = []
         self.meter = Meter()
+        self._lock = Lock()
 
     def submit(self, call: Callable[..., T], *args: Any) -> "Future[T]":
         future: Future[T] = Future()
@@ -55,14 +57,15 @@ class MemoryTable(Table):
 
     def write_many(self, puts: Iterable[Item], deletes: Iterable[Key] = ()) -> None:
         ops = [*(Op(put=item) for item in puts), *(Op(delete=key) for key in deletes)]
-        if ops:
+        with self._lock:
             self._write(ops)
 
     def transact(self, ops: Sequence[Op], clock: Clock | None = None) -> None:  # noqa: ARG002
-        reasons = ["None" if holds(op, self.rows) else "ConditionalCheckFailed" for op in ops]
-        if set(reasons) != {"None"}:
-            raise Cancelled(reasons)
-        self._write(ops)
+        with self._lock:
+            reasons = ["None" if holds(op, self.rows) else "ConditionalCheckFailed" for op in ops]
+            if set(reasons) != {"None"}:
+                raise Cancelled(reasons)
+            self._write(ops)
 
     def _write(self, ops: Sequence[Op]) -> None:
         self.meter.count(writes=1)
