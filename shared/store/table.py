@@ -35,6 +35,9 @@ _ATTEMPTS = 8
 _WRITERS = 8
 """Batches of one write under way together."""
 
+_PASSING = frozenset({"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
+"""Reasons of a cancelled transaction that say nothing about what is stored."""
+
 _logger = logging.getLogger("hopscope.store")
 
 
@@ -271,7 +274,7 @@ class Table:
             try:
                 self._call(self._client.transact_write_items, TransactItems=entries)
             except Cancelled as cancelled:
-                if "TransactionConflict" not in cancelled.reasons or "ConditionalCheckFailed" in cancelled.reasons:
+                if _PASSING.isdisjoint(cancelled.reasons) or "ConditionalCheckFailed" in cancelled.reasons:
                     raise
                 _back_off(attempt)
             else:
