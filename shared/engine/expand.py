@@ -137,10 +137,7 @@ class _Expansion:
         if not wanted:
             return {}
         wave = self.live.new_wave(self.store)
-        bodies = {
-            node_id: wave.body(memory, self.query.content_max_chars + 1)
-            for node_id, memory in wanted.items()
-        }
+        bodies = {node_id: wave.body(memory, self.query.content_max_chars + 1) for node_id, memory in wanted.items()}
         wave.run()
         texts = {node_id: body.value for node_id, body in bodies.items() if body.value is not None}
         if len(texts) < len(bodies):

@@ -132,9 +132,7 @@ class DeclaredWave(AuthorityWave, Protocol):
         """At most `limit` relations of an entity, the latest first, then by id."""
         ...
 
-    def relations_between(
-        self, one: str, other: str, *, limit: int, after: str | None = None
-    ) -> Pending[RelationPage]:
+    def relations_between(self, one: str, other: str, *, limit: int, after: str | None = None) -> Pending[RelationPage]:
         """At most `limit` relations between two entities (or of one with itself), the latest first, then by id."""
         ...
 

@@ -1,6 +1,6 @@
 """`fetch_slice`: a window of passages around a hit, under its memory's authority (contract, section 5)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from shared.domain.authority import is_retrievable
@@ -59,7 +59,7 @@ class _Slice:
         self.query = query
         self.live = LiveAuthority(session)
         self.asked = passage_id(query.entity_id)
-        self.cut = self.asked.cut if self.asked else None
+        self.cut: str | None = None
         self.near = self.asked.index if self.asked else 0
         self.passages: dict[int, Passage] = {}
 
@@ -83,22 +83,22 @@ class _Slice:
         wave = self.live.new_wave(self.store)
         authority = self.live.ask(wave)
         hinge = wave.node(self.query.entity_id)
-        if self.asked is None:
-            newest = wave.newest_passages(self.query.entity_id, self.query.window)
-        else:
-            # The window may be slid to either side: how many passages there are is not known yet.
-            first = max(0, self.asked.index - self.query.window + 1)
-            near = wave.passages(
-                self.asked.ref, self.asked.cut, first, self.asked.index + self.query.window - first
-            )
+        found = self._ask_passages(wave)
         wave.run()
         authority.take()
-        if self.asked is None:
-            self.cut, found = newest.value
-        else:
-            found = near.value
-        self.passages = {passage.index: passage for passage in found}
+        self.cut, passages = found()
+        self.passages = {passage.index: passage for passage in passages}
         return hinge.value
+
+    def _ask_passages(self, wave: SliceWave) -> Callable[[], tuple[str | None, Sequence[Passage]]]:
+        """The newest cut from its beginning; of a passage id its cut around it, as the window may be slid."""
+        if self.asked is None:
+            newest = wave.newest_passages(self.query.entity_id, self.query.window)
+            return lambda: newest.value
+        cut, index = self.asked.cut, self.asked.index
+        first = max(0, index - self.query.window + 1)
+        near = wave.passages(self.asked.ref, cut, first, index + self.query.window - first)
+        return lambda: (cut, near.value)
 
     def _look_again(self, memory: Memory, window: Window) -> Node | None:
         """The exact window of the current cut, with the hinge once more."""

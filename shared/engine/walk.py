@@ -283,8 +283,7 @@ class _Walk:
     def _take(self, hop: _Hop) -> list[Reached]:
         """Admit candidates in order until the answer cannot change; note what must be read to go on."""
         taken: list[Reached] = []
-        seen: set[str] = set()
-        unknown: list[str] = []
+        unknown: dict[str, None] = {}
         room = self._read_ahead(hop)
         horizon = hop.horizon
         for examined, candidate in enumerate(hop.candidates):
@@ -292,28 +291,27 @@ class _Walk:
             heaviest_ahead = -horizon[0] if horizon and beyond else candidate.weight
             if not unknown and self._settled(hop.distance, heaviest_ahead, taken):
                 return taken
-            if len(unknown) >= room:
-                break
-            if beyond:
-                self._need_rows(hop)
+            if beyond or len(unknown) >= room:
                 break
             if examined >= MAX_CANDIDATES:
                 self.outcome.bounded_by.add("candidates")
                 break
-            if not self.query.follows(candidate.relationship, candidate.direction):
-                continue
-            if not self._is_known(candidate.other):
-                if candidate.other not in seen:
-                    seen.add(candidate.other)
-                    unknown.append(candidate.other)
-                continue
-            if reached := self._admit(candidate, hop.distance):
-                taken.append(reached)
+            self._look_at(candidate, hop.distance, taken, unknown)
         else:
-            if horizon is not None and len(unknown) < room and not self._settled(hop.distance, -horizon[0], taken):
-                self._need_rows(hop)
-        self._need_nodes(hop, unknown, MAX_ROUTES + 1 - len(taken))
+            beyond = horizon is not None and not self._settled(hop.distance, -horizon[0], taken)
+        if beyond and len(unknown) < room:
+            self._need_rows(hop)
+        self._need_nodes(hop, list(unknown), MAX_ROUTES + 1 - len(taken))
         return taken
+
+    def _look_at(self, candidate: Candidate, distance: int, taken: list[Reached], unknown: dict[str, None]) -> None:
+        """Take what the candidate reaches, or note that its other end is not known."""
+        if not self.query.follows(candidate.relationship, candidate.direction):
+            return
+        if not self._is_known(candidate.other):
+            unknown[candidate.other] = None
+        elif reached := self._admit(candidate, distance):
+            taken.append(reached)
 
     def _admit(self, candidate: Candidate, distance: int) -> Reached | None:
         """The node that `candidate` reaches, when it is readable and was not reached before."""

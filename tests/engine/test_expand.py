@@ -123,8 +123,7 @@ class Revoking(Graph):
     def wave(self, *args: Any) -> Any:
         if self.waves == 1:
             self.memberships = Memberships()
-            secret = {"text": "secret", "length": 6, "updated_at": "2999-01-01T00:00:00.000Z"}
-            self.add(memory("t", project_id="atlas", **secret))
+            self.add(memory("t", project_id="atlas", text="secret", updated_at="2999-01-01T00:00:00.000Z"))
         return super().wave(*args)
 
 

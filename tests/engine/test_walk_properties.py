@@ -19,9 +19,7 @@ from tests.support.walk_oracle import expected, readable_part
 NAMES = [f"m{number}" for number in range(14)]
 ENTITY = "ent_" + "a" * 32
 RELATIONSHIPS = ["RELATED_TO", "DECIDES", "SUPERSEDES", "BELONGS_TO", "PART_OF", "SUPPORTS", "OWN"]
-PRINCIPAL = Principal(
-    tenant_id="t", principal_id="ann", roles=frozenset({Role.READER}), agent_ids=frozenset({"a1"})
-)
+PRINCIPAL = Principal(tenant_id="t", principal_id="ann", roles=frozenset({Role.READER}), agent_ids=frozenset({"a1"}))
 NOW = "2026-01-01T00:00:00.000Z"
 
 
@@ -46,8 +44,12 @@ def graph_of(chance: random.Random) -> Graph:
             )
         )
     graph.add(entity(ENTITY, agent_id=chance.choice(["a1", "a1", "a2"])))
-    relationships = chance.choice([RELATIONSHIPS, ["RELATED_TO", "BELONGS_TO"], ["OWN", "SUPERSEDES", "DECIDES"]])
-    weights = chance.choice([[None, None, None, 0.5, 0.74, 1.0], [0.0, 0.05, 0.08, 0.12, None], [0.3, 0.5, 1.0]])
+    relationships: list[str] = chance.choice(
+        [RELATIONSHIPS, ["RELATED_TO", "BELONGS_TO"], ["OWN", "SUPERSEDES", "DECIDES"]]
+    )
+    weights: list[float | None] = chance.choice(
+        [[None, None, None, 0.5, 0.74, 1.0], [0.0, 0.05, 0.08, 0.12, None], [0.3, 0.5, 1.0]]
+    )
     drawn = {}
     for _ in range(chance.choice([15, 30, 60, 120])):
         one = edge(

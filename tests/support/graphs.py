@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from shared.domain.declared import DeclaredScope, Naming
 from shared.domain.ids import PassageId, passage_id
@@ -22,7 +22,7 @@ def ref_of(memory_id: str) -> str:
     return memory_id.encode().hex().translate(str.maketrans("0189", "ghij")).ljust(32, "z")[:32]
 
 
-def memory(memory_id: str, *, passages: int = 0, **fields: object) -> Memory:
+def memory(memory_id: str, *, passages: int = 0, **fields: Any) -> Memory:
     """A memory with the plainest values; `passages` > 0 makes it a cut one."""
     plain = Memory(
         id=memory_id,
@@ -36,15 +36,15 @@ def memory(memory_id: str, *, passages: int = 0, **fields: object) -> Memory:
         cut=CUT if passages else None,
         passages=passages,
     )
-    return replace(plain, **fields)  # type: ignore[arg-type]
+    return replace(plain, **fields)
 
 
-def entity(entity_id: str, **fields: object) -> Entity:
+def entity(entity_id: str, **fields: Any) -> Entity:
     plain = Entity(id=entity_id, agent_id="a1", name=f"Name of {entity_id}", born=BORN, updated_at=LONG_AGO)
-    return replace(plain, **fields)  # type: ignore[arg-type]
+    return replace(plain, **fields)
 
 
-def edge(source: str, relationship: str, target: str, weight: float | None = None, **fields: object) -> Edge:
+def edge(source: str, relationship: str, target: str, weight: float | None = None, **fields: Any) -> Edge:
     plain = Edge(
         source=source,
         relationship=relationship,
@@ -55,12 +55,12 @@ def edge(source: str, relationship: str, target: str, weight: float | None = Non
         target_born=BORN,
         written_at=LONG_AGO,
     )
-    return replace(plain, **fields)  # type: ignore[arg-type]
+    return replace(plain, **fields)
 
 
 @dataclass
 class Graph:
-    """Nodes by id, edges, and who belongs where. Implements `shared.engine.port.Reads`."""
+    """Nodes by id, edges, and who belongs where. Implements `shared.engine.port.Waves`."""
 
     nodes: dict[str, Node] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
@@ -119,9 +119,6 @@ class GraphWave:
     def purges(self) -> Pending[Mapping[str, int]]:
         return self._later(lambda: dict(self._graph.purges))
 
-    def epoch(self, project_id: str) -> Pending[int]:
-        return self._later(lambda: self._graph.purges.get(project_id, 0))
-
     def node(self, node_id: str) -> Pending[Node | None]:
         self._graph.rows += 1
         return self._later(lambda: self._graph.hinge(node_id))
@@ -142,12 +139,6 @@ class GraphWave:
         del ref, cut
         self._graph.rows += 1
         return self._later(lambda: Passage(index, index, "p", ""))
-
-    def passages(self, ref: str, cut: str, first: int, count: int) -> Pending[Sequence[Passage]]:
-        raise NotImplementedError
-
-    def newest_passages(self, memory_id: str, count: int) -> Pending[tuple[str | None, Sequence[Passage]]]:
-        raise NotImplementedError
 
     def edge(self, source: str, relationship: str, target: str) -> Pending[Edge | None]:
         raise NotImplementedError

@@ -36,7 +36,7 @@ def expected(graph: Graph, query: WalkQuery, authority: Authority, now: str) -> 
             continue
         nodes[node.id] = (node, "entity" if isinstance(node, Entity) else node.type)
         if isinstance(node, Memory):
-            nodes |= {one: (node, "passage") for one in passage_ids(node)}
+            nodes |= dict.fromkeys(passage_ids(node), (node, "passage"))
     names = query.relationship_types
 
     def result(node_id: str) -> bool:
@@ -79,9 +79,9 @@ def expected(graph: Graph, query: WalkQuery, authority: Authority, now: str) -> 
             if near in frontier and walked(rel, way)
         ]
         if distance == 1 and (names is None or "SHARES_COMMUNITY" in names):
-            for one in live:
-                community = nodes[one.target][0]
-                if one.relationship != "BELONGS_TO" or one.source not in origins or passage_id(one.source):
+            for link in live:
+                community = nodes[link.target][0]
+                if link.relationship != "BELONGS_TO" or link.source not in origins or passage_id(link.source):
                     continue
                 if not isinstance(community, Memory) or community.type != "community":
                     continue
@@ -90,9 +90,7 @@ def expected(graph: Graph, query: WalkQuery, authority: Authority, now: str) -> 
                 rows += [
                     (-0.74, e.source, "SHARES_COMMUNITY", False, community.id, "outgoing")
                     for e in live
-                    if e.relationship == "BELONGS_TO"
-                    and e.target == community.id
-                    and nodes[e.source][1] != "community"
+                    if e.relationship == "BELONGS_TO" and e.target == community.id and nodes[e.source][1] != "community"
                 ]
         rows.sort()
         assert len(rows) <= MAX_CANDIDATES, "the oracle knows no bound on candidates"
