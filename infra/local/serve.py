@@ -17,12 +17,15 @@ import uvicorn
 from infra.local.engine import create_tables, embedded_store, local_environment
 from infra.local.events import HttpRequest, HttpResponse, dev_token
 from infra.local.gateway import Gateway
+from infra.local.schedule import scheduled
 from infra.local.server import application
 from infra.local.template import Template
 
 SAMPLE = Path(__file__).with_name("sample.jsonl")
 STORE = Path(".hopscope/store")
 DEFAULT_PORT = 3000
+SWEEP_SECONDS = 60.0
+"""As often as the template's schedule."""
 
 OPERATOR: Mapping[str, Any] = {
     "tenant_id": "demo",
@@ -78,7 +81,8 @@ def running(options: Options) -> Iterator[Gateway]:
         create_tables(template.tables())
         gateway = Gateway(template.routes())
         load_sample(gateway)
-        yield gateway
+        with scheduled(template.functions()["SweepFunction"], SWEEP_SECONDS):
+            yield gateway
 
 
 def _given(template: Template) -> Mapping[str, str]:
