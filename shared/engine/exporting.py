@@ -5,21 +5,22 @@ For an admin alone, who sees every row that is alive; importing the lines reprod
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from shared.domain import jsontext
 from shared.domain.completeness import CaptureStatus
 from shared.domain.declared import DeclaredScope, Naming
 from shared.domain.errors import Unavailable
-from shared.domain.grants import Grant
+from shared.domain.grants import Grant, narrowed
 from shared.domain.model import Edge, Entity, Json, Memberships, Memory, Node, Relation
 from shared.domain.normalise import normalised
 from shared.domain.scoring import MENTIONS, Direction
 from shared.engine.cursors import decoded, encoded
 from shared.engine.deciding import edge_fields, memory_fields
 from shared.engine.grants import grant_line
-from shared.engine.port import Exported, Lane, Writes
+from shared.engine.port import Clock, Exported, Lane, Writes
 from shared.engine.reading import LiveAuthority
+from shared.engine.record_port import RecordWave
 from shared.engine.session import Session
 
 PAGE_BYTES = 1_500_000
@@ -47,7 +48,13 @@ class ExportedLines:
     next_cursor: str | None
 
 
-def export_lines(store: Writes, session: Session, query: ExportQuery) -> ExportedLines:
+class ExportStore(Writes, Protocol):
+    """A store that gives lines of every kind."""
+
+    def wave(self, tenant_id: str, principal_id: str, clock: Clock) -> RecordWave: ...
+
+
+def export_lines(store: ExportStore, session: Session, query: ExportQuery) -> ExportedLines:
     """The next page of lines. Raises `Malformed` for a cursor of another tenant or list, and `Unavailable`."""
     tenant = session.principal.tenant_id
     bound = f"export {tenant}"
@@ -88,7 +95,7 @@ def _groups(rows: Sequence[tuple[str, Exported]]) -> Iterator[list[tuple[str, Ex
 class _Rendering:
     """Rows of one kind on their way to lines; what is not alive has none."""
 
-    def __init__(self, store: Writes, session: Session) -> None:
+    def __init__(self, store: ExportStore, session: Session) -> None:
         self.store = store
         self.live = LiveAuthority(session)
         self.nodes: dict[str, Node | None] = {}
@@ -249,7 +256,12 @@ class _Rendering:
         return project is None or naming.epoch >= self.live.value.purges.get(project, 0)
 
     def _grants(self, rows: Sequence[Grant]) -> list[list[dict[str, Json]]]:
-        return [[grant_line(row)] for row in rows]
+        """As purges leave them, lest an import bring a purged project back."""
+        principal = self.live.principal
+        wave = self.store.wave(principal.tenant_id, principal.principal_id, self.live.session.deadline)
+        purges = wave.active_purges()
+        wave.run()
+        return [[grant_line(narrowed(row, purges.value))] for row in rows]
 
     def _captures(self, rows: Sequence[CaptureStatus]) -> list[list[dict[str, Json]]]:
         return [[{"kind": "capture_status", "project_id": row.project_id, **row.as_json()}] for row in rows]

@@ -97,7 +97,7 @@ def at_once() -> Iterator[None]:
 def sweep_all(store: Store) -> None:
     """A first sweep removes, a second finds nothing left; deleted memories are looked at once more."""
     for _ in range(4):
-        swept(store)
+        swept(store, TENANT)
     assert not [key for key in store.table.rows if key[0].startswith("Q#")]  # type: ignore[attr-defined]
 
 
@@ -144,7 +144,7 @@ def test_the_board_keeps_a_project_until_no_writer_is_in_flight(store: Store) ->
     load(store, TENANT, *GONE)
     purged(store)
     for _ in range(3):
-        swept(store)
+        swept(store, TENANT)
     board = [item["active"] for key, item in store.table.rows.items() if key[0].startswith("B#")]  # type: ignore[attr-defined]
     assert board == ['{"p2": 1}']
 
@@ -165,7 +165,7 @@ def test_a_sweep_that_breaks_off_goes_on(store: Store, at_once: None, monkeypatc
 
     monkeypatch.setattr(store.purges, "remove", one)
     with pytest.raises(KeyboardInterrupt):
-        swept(store)
+        swept(store, TENANT)
     monkeypatch.undo()
     monkeypatch.setattr(purge, "IN_FLIGHT", timedelta(seconds=-1))
     sweep_all(store)
@@ -176,6 +176,8 @@ def test_a_purged_project_leaves_every_grant_for_good(store: Store, at_once: Non
     both, one = grant(store, "bob", "p2", "p3")["id"], grant(store, "bob", "p2")["id"]
     at = purged(store)["at"]
     for _ in ("before the sweep", "after it"):
+        exports = [line for line in exported(store, TENANT) if '"kind":"grant"' in line]
+        assert '"p2"' not in str(exports)
         assert show_grant(store, session(TENANT), GrantId(both))["projects"] == ["p3"]
         shown = show_grant(store, session(TENANT), GrantId(one))
         assert (shown["projects"], shown["revoked_at"]) == ([], at)
