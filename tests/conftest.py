@@ -12,6 +12,8 @@ from urllib.parse import urlencode
 import pytest
 from botocore.client import BaseClient
 from moto import mock_aws
+from moto.core import DEFAULT_ACCOUNT_ID as ACCOUNT_ID
+from moto.dynamodb.models import dynamodb_backends
 
 from infra.local.engine import DUMMY_CREDENTIALS, create_tables, embedded_store
 from infra.local.events import HttpRequest, dev_token, http_api_event, rest_api_event
@@ -74,6 +76,16 @@ def _one_call_at_a_time(patch: pytest.MonkeyPatch) -> None:
             return call(client, operation, arguments)
 
     patch.setattr(BaseClient, "_make_api_call", serial)
+
+
+@pytest.fixture(autouse=True)
+def _emptied(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Moto copies the whole table again and again in each transaction: a test leaves it empty."""
+    yield
+    if "engine" in request.fixturenames and request.config.getoption("engine") == "moto":
+        for backend in dynamodb_backends[ACCOUNT_ID].values():
+            for table in backend.tables.values():
+                table.items.clear()
 
 
 @pytest.fixture

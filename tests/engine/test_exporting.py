@@ -108,7 +108,7 @@ def test_a_new_life_after_a_purge_has_nothing_of_the_former(store: Store, table_
     )
     purge_project(store, session(tenant), PurgeQuery(project_id="atlas", mode=PurgeMode.HARD))
     assert put(store, session(tenant), "m", project_id="atlas") == {"id": "m", "revision": 1, "created": True}
-    swept(store)
+    swept(store, tenant)
     partitions = {keys.node(tenant, memory_id) for memory_id in ("a", "m")}
     assert [sort for partition, sort in table_rows(table_name) if partition in partitions] == ["K", "K"]
     found = get_memory(store, session(tenant), MemoryId("m"))

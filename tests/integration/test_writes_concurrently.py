@@ -124,7 +124,7 @@ def test_links_to_a_memory_that_is_being_deleted(store: Store, table_name: str, 
     calls: list[Callable[[], str]] = [lambda number=number: connect(number) for number in range(12)]  # type: ignore[misc]
     calls.insert(6, lambda: str(delete_memory(store, session(tenant), MemoryId("target"))["deleted"]))
     together(calls)
-    assert swept(store).remaining == 0
+    assert swept(store, tenant) == []
     left = {sort[:2] for _, sort in table_rows(table_name).keys() - before.keys()}
     assert left == {"K", "U#"}
 
@@ -152,6 +152,6 @@ def test_many_lives_of_one_id(store: Store, table_name: str, tenant: str) -> Non
     put(store, session(tenant), "m", name="The last")
     answer: Any = expand_neighbors(store, session(tenant), ExpandQuery(entity_ids=("m", "near")))
     assert (answer["origins"], answer["neighbors"]) == (["m", "near"], [])
-    assert swept(store).remaining == 0
+    assert swept(store, tenant) == []
     left = sorted(sort[:2] for _, sort in table_rows(table_name).keys() - before.keys())
     assert left == ["K", "K", "U#", "U#"]

@@ -6,7 +6,6 @@ from datetime import timedelta
 import pytest
 
 from shared.domain.errors import NotFound
-from shared.engine.sweep import Swept
 from shared.engine.writes import MemoryId, delete_memory, get_memory
 from shared.store.dynamo import Store
 from tests.support.writing import (
@@ -61,13 +60,12 @@ def test_a_broken_recut_leaves_one_whole_cut(store: Store, table_name: str, tena
     assert set(seen) == {OLD, NEW}
     assert seen[0] == OLD
     assert seen[-1] == NEW
-    assert swept(store).remaining == 0
+    assert swept(store, tenant) == []
     rows = {key: row for key, row in table_rows(table_name).items() if key not in before}
     (hinge,) = [row for (_, sort), row in rows.items() if sort == "K"]
     passages = [sort for _, sort in rows if sort.startswith("J#")]
     assert {sort.split("#")[1] for sort in passages} == {hinge["cut"]["S"]}
     assert len(passages) == int(hinge["passages"]["N"])
-    assert not [key for key in rows if key[0].startswith("Q#")]
     assert get_memory(store, session(tenant), MemoryId("m"))["content"] == NEW
 
 
@@ -90,7 +88,7 @@ def test_a_broken_delete_is_finished_by_the_sweep(store: Store, table_name: str,
     assert len(tried) > 6
     with pytest.raises(NotFound):
         get_memory(store, session(tenant), MemoryId("m"))
-    assert swept(store).remaining == 0
+    assert swept(store, tenant) == []
     left = [sort for key, sort in table_rows(table_name).keys() - before.keys() if not sort.startswith("U#")]
     assert left == ["K"]
 
@@ -98,9 +96,8 @@ def test_a_broken_delete_is_finished_by_the_sweep(store: Store, table_name: str,
 def test_a_deletion_is_looked_at_again_later(store: Store, tenant: str) -> None:
     load(store, tenant, note("m"), note("near"), link("near", "m"))
     delete_memory(store, session(tenant), MemoryId("m"))
-    assert swept(store, after=timedelta(0)).waiting >= 1
-    assert swept(store).remaining == 0
-    assert (swept(store).finished, swept(store).waiting) == (0, 0)
+    assert swept(store, tenant, after=timedelta(0)) == ["life"]
+    assert swept(store, tenant) == []
 
 
 def test_a_cut_that_the_sweep_has_claimed_never_becomes_current(
@@ -108,14 +105,13 @@ def test_a_cut_that_the_sweep_has_claimed_never_becomes_current(
 ) -> None:
     """A writer that slept for an hour between its passages and its hinge writes them again."""
     stage = store.memories.stage
-    swept_between: list[Swept] = []
+    left: list[list[str]] = []
 
     def slow_stage(of: str, change: object) -> None:
         stage(of, change)  # type: ignore[arg-type]
-        if not swept_between:
-            swept_between.append(swept(store))
+        left.append(swept(store, tenant) if not left else ["in time"])
 
     monkeypatch.setattr(store.memories, "stage", slow_stage)
     put(store, session(tenant), "m", content=NEW)
-    assert swept_between[0].finished == 1
+    assert left == [[], ["in time"]]
     assert get_memory(store, session(tenant), MemoryId("m"))["content"] == NEW

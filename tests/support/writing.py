@@ -15,7 +15,7 @@ from shared.domain.principal import Principal, Role
 from shared.engine.exporting import ExportQuery, export_lines
 from shared.engine.importing import import_lines
 from shared.engine.session import Deadline, Session
-from shared.engine.sweep import Swept, sweep
+from shared.engine.sweep import sweep
 from shared.engine.writes import MemoryPatch, patch_memory, put_memory
 from shared.store.dynamo import Store
 from shared.store.table import Table
@@ -76,8 +76,10 @@ def exported(store: Store, tenant: str) -> list[str]:
             return texts
 
 
-def swept(store: Store, *, after: timedelta = timedelta(hours=1)) -> Swept:
-    return sweep(store, datetime.now(UTC) + after, Deadline(monotonic() + 60))
+def swept(store: Store, tenant: str, *, after: timedelta = timedelta(hours=1)) -> list[str]:
+    """Sweep as of later, and tell the kinds of task that the tenant has left."""
+    sweep(store, datetime.now(UTC) + after, Deadline(monotonic() + 60))
+    return [task.kind for task in store.cleanups.tasks() if task.tenant == tenant]
 
 
 def table_rows(table_name: str) -> dict[tuple[str, str], dict[str, Any]]:
