@@ -6,7 +6,7 @@ the writer may not, and no answer tells an absent row from one that the writer m
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from shared.domain.declared import (
@@ -104,6 +104,11 @@ def _applied(registry: Registry, query: DeclareQuery, declaration: Declaration) 
         outcome.mentioned |= found.keys()
     wishes = _relation_wishes(registry, scope, declaration, anchor)
     registry.relate(wishes)
+    if anchor is not None and not registry.lives(anchor):
+        declaration.drop("anchor_ref", NO_MEMORY)
+        outcome.mentioned.clear()
+        wishes = [replace(wish, anchor=None) for wish in wishes]
+        registry.relate(wishes)
     outcome.relations |= dict.fromkeys(wish.id for wish in wishes)
     return outcome.answer()
 

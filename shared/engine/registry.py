@@ -166,6 +166,11 @@ class Registry:
             return None
         return memory if self.unrestricted or self.authority.may_read_memory(memory) else None
 
+    def lives(self, memory: Memory) -> bool:
+        """Whether no write of this request has found the memory gone."""
+        now = self.memories[memory.id]
+        return now is not None and now.born == memory.born
+
     # --- writes
 
     def declare(self, wishes: Sequence["EntityWish"]) -> list["EntityResult"]:
@@ -293,8 +298,7 @@ class Registry:
     def _still_there(self, memory: Memory) -> bool:
         self.memories.pop(memory.id, None)
         self.read(nodes=[memory.id])
-        now = self.memories[memory.id]
-        return now is not None and now.born == memory.born
+        return self.lives(memory)
 
     def _mention(self, memory: Memory, entity: Entity, declared_at: str | None) -> Edge:
         return Edge(

@@ -216,9 +216,9 @@ def _relation_items(tenant: str, relation: Relation) -> dict[Key, Item]:
     """All rows of a relation, the identity first."""
     content = rows.relation_item(relation)
     ends = sorted({relation.subject, relation.object})
-    pair = keys.pair_row(ends[-1], relation.declared_at, relation.id)
-    places = [(keys.node(tenant, end), keys.relation_row(relation.declared_at, relation.id)) for end in ends]
-    places.append((keys.node(tenant, ends[0]), pair))
+    lists = [keys.relations_between(tenant, relation.subject, relation.object)]
+    lists += [keys.node(tenant, end) for end in ends]
+    places = [(partition, keys.relation_row(relation.declared_at, relation.id)) for partition in lists]
     places.append((keys.project_rows(tenant, relation.project_id), keys.listed_relation(relation.id)))
     if relation.anchor_ref is not None:
         places.append((keys.node(tenant, relation.anchor_ref), keys.anchored_row(relation.id)))

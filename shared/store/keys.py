@@ -59,6 +59,11 @@ def relation(tenant: str, relation_id: str) -> str:
     return f"D#{digest(tenant, relation_id)}"
 
 
+def relations_between(tenant: str, one: str, other: str) -> str:
+    """The partition of the relations between two entities, or of one with itself."""
+    return f"D#{digest(tenant, *sorted((one, other)))}"
+
+
 def project_rows(tenant: str, project_id: str | None) -> str:
     """The list of a project's rows, or of the rows without project."""
     return f"J#{digest(tenant, project_id or '')}"
@@ -109,15 +114,6 @@ ANCHORED = "X#"
 def relation_row(declared_at: str, relation_id: str) -> str:
     """The sort key of a relation among those of an entity: the latest first, then by id."""
     return f"{RELATIONS}{inverted(declared_at)}{relation_id}"
-
-
-def pair_rows(other_id: str) -> str:
-    """The prefix, in the partition of the smaller of two entity ids, of the relations between the two."""
-    return f"P#{other_id}{SEPARATOR}"
-
-
-def pair_row(other_id: str, declared_at: str, relation_id: str) -> str:
-    return f"{pair_rows(other_id)}{inverted(declared_at)}{relation_id}"
 
 
 def anchored_row(relation_id: str) -> str:

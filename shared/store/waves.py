@@ -113,19 +113,16 @@ class Wave:
         return self.point(key, lambda item: None if item is None else rows.relation_from(item))
 
     def relations(self, entity_id: str, *, limit: int, after: str | None = None) -> Pending[RelationPage]:
-        return self._relations(entity_id, keys.RELATIONS, limit, after)
+        return self._relations(keys.node(self._tenant, entity_id), limit, after)
 
     def relations_between(
         self, one: str, other: str, *, limit: int, after: str | None = None
     ) -> Pending[RelationPage]:
-        first, last = sorted((one, other))
-        return self._relations(first, keys.pair_rows(last), limit, after)
+        return self._relations(keys.relations_between(self._tenant, one, other), limit, after)
 
-    def _relations(self, entity_id: str, prefix: str, limit: int, after: str | None) -> Pending[RelationPage]:
-        query = Query(
-            partition=keys.node(self._tenant, entity_id), low=prefix, high=prefix + keys.AFTER, limit=limit, after=after
-        )
-        return self.query(query, _relation_page)
+    def _relations(self, partition: str, limit: int, after: str | None) -> Pending[RelationPage]:
+        low, high = keys.RELATIONS, keys.RELATIONS + keys.AFTER
+        return self.query(Query(partition=partition, low=low, high=high, limit=limit, after=after), _relation_page)
 
     def operating_context(self) -> Pending[Mapping[str, str] | None]:
         return self.point((keys.context(self._tenant), keys.CONTEXT), rows.context_from)

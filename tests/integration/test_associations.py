@@ -290,9 +290,6 @@ def test_refused_associations_never_lose_the_memory(
         assert found(call, everyone, "gull", agent_id=agent)["reason"] == "no_such_entity"
 
 
-# --- imports
-
-
 def imported(call: Caller, claims: dict[str, Any], *lines: dict[str, Any]) -> Any:
     text = "\n".join(json.dumps(line) for line in lines)
     reply = call("POST", "/api/import", claims, text, content_type="application/x-ndjson")
@@ -321,7 +318,7 @@ def test_the_order_of_lines_is_free(call: Caller, claims_of: ClaimsOf) -> None:
         assert (gull["aliases"], gull["mentions"]) == (["Larus", "Mew"], ["n1", "n2"])
         assert statement["declared_at"] == "2024-01-01T00:00:00.000Z"
         assert statement["declared_by"] == "operator"
-        answers.append([(one["id"], one["mentions"] if "mentions" in one else []) for one in answer["entities"]])
+        answers.append([(one["id"], one.get("mentions", [])) for one in answer["entities"]])
     assert answers[0] == answers[1]
 
 
