@@ -19,7 +19,7 @@ from rich.table import Table
 from infra.local.events import HttpRequest, dev_token
 from infra.local.gateway import Gateway
 from infra.local.serve import ANA, OPERATOR, Options, running, sample_calls
-from shared.runtime import store
+from shared.runtime import connected
 
 ROUNDS = 30
 HUB_EDGES = 1_000
@@ -80,7 +80,7 @@ def cases(gateway: Gateway) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
 def measure(gateway: Gateway, name: str, path: str, body: Mapping[str, Any]) -> Measured:
     sent = json.dumps(body).encode()
     post(gateway, path, ANA, sent)
-    meter = store().table.meter
+    meter = connected().table.meter
     meter.reset()
     post(gateway, path, ANA, sent)
     once = Measured(name, 0, 0, meter.waves, meter.reads, meter.items)

@@ -21,6 +21,7 @@ _logger = logging.getLogger("hopscope.sweep")
 def handler(_event: Mapping[str, Any], context: Context) -> dict[str, int]:
     """The numbers of clean-ups finished, left over, and not due yet."""
     remaining = context.get_remaining_time_in_millis() / 1000 - _RESERVE_SECONDS
-    swept = asdict(sweep(store(), datetime.now(UTC), Deadline(monotonic() + remaining)))
+    deadline = Deadline(monotonic() + remaining)
+    swept = asdict(sweep(store(deadline), datetime.now(UTC), deadline))
     _logger.info("swept", extra=swept)
     return swept

@@ -67,7 +67,8 @@ class Content:
 
 
 Result = Mapping[str, Any] | Content
-StoreSource = Callable[[], Any]
+StoreSource = Callable[[Deadline], Any]
+"""Gives the store for a request of this deadline."""
 _NO_COUNTS: Mapping[str, int] = {}
 
 
@@ -135,13 +136,14 @@ class Endpoint:
             return operation.show(request)
         principal = principal_of(event, self._settings.claims)
         query = _query(operation, request, principal)
-        return operation.run(self._store(), session(principal, Surface.HTTP, context), query)
+        asked = session(principal, Surface.HTTP, context)
+        return operation.run(self._store(asked.deadline), asked, query)
 
 
 endpoint = Endpoint
 
 
-def no_store() -> NoReturn:
+def no_store(_: Deadline) -> NoReturn:
     """The store of a function that has only pages."""
     raise Misdeployed("This function has no store.")
 

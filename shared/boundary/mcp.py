@@ -156,7 +156,8 @@ class ToolBox:
     def _run(self, tool: Tool, call: Call, arguments: Mapping[str, object]) -> types.CallToolResult:
         require(tool.needs, call.principal)
         query = tool.request.read(arguments)
-        answer = tool.run(self._store(), session(call.principal, Surface.MCP, call.context), query)
+        asked = session(call.principal, Surface.MCP, call.context)
+        answer = tool.run(self._store(asked.deadline), asked, query)
         text = jsontext.encode(answer)
         if not fits(text + jsontext.encode(text)):
             raise TooLarge("The answer is too large to send.")

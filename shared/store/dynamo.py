@@ -59,5 +59,9 @@ class Store:
         client: DynamoDBClient = boto3.client("dynamodb", config=_CONFIG, region_name=region)
         return cls(Table(client, table_name, ThreadPoolExecutor(CONNECTIONS, thread_name_prefix="store")))
 
+    def within(self, clock: Clock) -> "Store":
+        """This store for one request, whose time bounds every call."""
+        return Store(self.table.within(clock))
+
     def wave(self, tenant_id: str, principal_id: str, clock: Clock) -> RecordWave:
         return RecordWave(self.table, tenant_id, principal_id, clock)

@@ -8,8 +8,9 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, wait
 from concurrent.futures import TimeoutError as FutureTimeout
+from copy import copy
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
@@ -35,7 +36,7 @@ _ATTEMPTS = 8
 _WRITERS = 8
 """Batches of one write under way together."""
 
-_PASSING = frozenset({"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
+_PASSING = frozenset({"None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"})
 """Reasons of a cancelled transaction that say nothing about what is stored."""
 
 _logger = logging.getLogger("hopscope.store")
@@ -156,19 +157,26 @@ def from_item(item: Mapping[str, Any]) -> Item:
 class Table:
     """Calls on one DynamoDB table. Threads may share it; `clock` bounds the waiting of the request in hand."""
 
-    def __init__(self, client: "DynamoDBClient", name: str, pool: ThreadPoolExecutor) -> None:
+    def __init__(self, client: "DynamoDBClient", name: str, pool: Executor) -> None:
         self._client = client
         self._name = name
         self._pool = pool
+        self._clock: Clock | None = None
         self.meter = Meter()
 
-    def submit(self, call: Callable[..., T], *args: Any) -> "Future[T]":
-        return self._pool.submit(call, *args)
+    def within(self, clock: Clock) -> "Table":
+        """This table for one request: no call is waited for beyond its time."""
+        bounded = copy(self)
+        bounded._clock = clock  # noqa: SLF001 - its own class
+        return bounded
 
-    def awaited(self, futures: Sequence["Future[Any]"], clock: Clock) -> list[Any]:
+    def submit(self, call: Callable[..., T], *args: Any) -> "Future[T]":
+        return self._pool.submit(_on_the_pool, call, *args)
+
+    def awaited(self, futures: Sequence["Future[Any]"], clock: Clock | None) -> list[Any]:
         """The results of `futures`, or `Unavailable` when one failed or time ran out; none is left waiting."""
         try:
-            return [future.result(timeout=clock.remaining()) for future in futures]
+            return [future.result(timeout=clock.remaining() if clock else None) for future in futures]
         except FutureTimeout:
             raise Unavailable from None
         finally:
@@ -242,14 +250,15 @@ class Table:
             self._write_batch(requests[start : start + MAX_BATCH_WRITE])
 
     def write_in_parallel(self, puts: Sequence[Item], deletes: Sequence[Key] = ()) -> None:
-        """`write_many` for many rows: batches beside one another, all finished on return. Not from the pool."""
+        """`write_many` for many rows: batches beside one another, all finished on return or out of time.
+
+        Not from the pool.
+        """
         step = max(MAX_BATCH_WRITE, -(-(len(puts) + len(deletes)) // _WRITERS))
         calls = [self.submit(self.write_many, puts[at : at + step]) for at in range(0, len(puts), step)]
         calls += [self.submit(self.write_many, (), deletes[at : at + step]) for at in range(0, len(deletes), step)]
-        for finished in calls:
-            finished.exception()
-        for finished in calls:
-            finished.result()
+        wait(calls, timeout=self._clock.remaining() if self._clock else None)
+        self.awaited(calls, self._clock)
 
     def _write_batch(self, requests: list[Any]) -> None:
         for attempt in range(_ATTEMPTS):
@@ -262,10 +271,10 @@ class Table:
         raise Unavailable
 
     def transact(self, ops: Sequence[Op], clock: Clock | None = None) -> None:
-        """All of `ops` (≤ 100) or none. Raises `Cancelled` when a condition does not hold.
+        """All of `ops` (≤ 100) or none. Raises `Cancelled` when a condition does not hold, and for nothing else.
 
         The SDK adds one ClientRequestToken a call and keeps it over its own retries, so a lost answer cannot apply
-        twice. Conflicts with other transactions are tried again: a few times, or with `clock` while time is left.
+        twice. Passing trouble is tried again: a few times, or with `clock` while time is left.
         """
         entries = [self._transaction_entry(op) for op in ops]
         for attempt in count() if clock else range(_ATTEMPTS):
@@ -274,8 +283,11 @@ class Table:
             try:
                 self._call(self._client.transact_write_items, TransactItems=entries)
             except Cancelled as cancelled:
-                if _PASSING.isdisjoint(cancelled.reasons) or "ConditionalCheckFailed" in cancelled.reasons:
+                if "ConditionalCheckFailed" in cancelled.reasons:
                     raise
+                if not _PASSING.issuperset(cancelled.reasons):
+                    _logger.warning("the store refused", extra={"reasons": sorted(set(cancelled.reasons))})
+                    raise Unavailable from None
                 _back_off(attempt)
             else:
                 self.meter.count(writes=1, items=len(ops))
@@ -304,6 +316,14 @@ class Table:
         return {verb: body}
 
     def _call(self, call: Callable[..., Any], **arguments: Any) -> Any:
+        """One call of the SDK. Its own retries may outlast a request: off the pool it is waited for as time allows."""
+        if self._clock is None or getattr(_thread, "is_pooled", False):
+            return self._called(call, arguments)
+        (answer,) = self.awaited([self.submit(self._called, call, arguments)], self._clock)
+        return answer
+
+    @staticmethod
+    def _called(call: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         try:
             return call(**arguments)
         except ClientError as error:
@@ -318,6 +338,18 @@ class Table:
         except BotoCoreError as error:
             _logger.warning("the store did not answer", extra={"code": type(error).__name__})
             raise Unavailable from None
+
+
+_thread = threading.local()
+
+
+def _on_the_pool(call: Callable[..., T], *args: Any) -> T:
+    """`call`, which whoever submitted it waits for: it may not wait for a place on the pool itself."""
+    before, _thread.is_pooled = getattr(_thread, "is_pooled", False), True
+    try:
+        return call(*args)
+    finally:
+        _thread.is_pooled = before
 
 
 def _sort_attribute(query: Query) -> str:

@@ -67,7 +67,7 @@ Run = Callable[[Any, Session, Any], Any]
 
 def make(run: Run = echo) -> Callable[[dict[str, Any]], dict[str, Any]]:
     handler = endpoint(
-        lambda: "store",
+        lambda _: "store",
         Operation(route=READ, needs=Role.READER, request=EchoRead, run=run),
         Operation(route=PUT, needs=Role.WRITER, request=EchoWrite, run=run),
         Operation(route=DELETE, needs=Role.WRITER, request=EchoWrite, run=run),

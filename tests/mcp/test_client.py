@@ -54,7 +54,7 @@ def run(_store: Any, _session: Session, query: Any) -> Mapping[str, Any]:
 def bridge() -> Starlette:
     """The handler as an ASGI application."""
     tools = tuple(replace(tool, run=run) if tool.name == EXPAND_NEIGHBORS.name else tool for tool in TOOLS)
-    handler = McpEndpoint(ToolBox(lambda: None, tools))
+    handler = McpEndpoint(ToolBox(lambda _: None, tools))
 
     async def serve(request: Request) -> Response:
         event = v2(f"{request.method} /mcp", await request.body(), headers=dict(request.headers))

@@ -30,7 +30,7 @@ def answering(result: Any) -> McpEndpoint:
             raise result
         return dict(result)
 
-    return McpEndpoint(ToolBox(lambda: "store", (replace(EXPAND_NEIGHBORS, run=run), replace(FETCH_SLICE, run=run))))
+    return McpEndpoint(ToolBox(lambda _: "store", (replace(EXPAND_NEIGHBORS, run=run), replace(FETCH_SLICE, run=run))))
 
 
 def post(
@@ -281,7 +281,7 @@ def test_arguments_named_like_a_principal_have_no_effect() -> None:
         seen.append(session)
         return {}
 
-    endpoint = McpEndpoint(ToolBox(lambda: "store", (replace(EXPAND_NEIGHBORS, run=run),)))
+    endpoint = McpEndpoint(ToolBox(lambda _: "store", (replace(EXPAND_NEIGHBORS, run=run),)))
     extra = {"tenant_id": "other", "principal_id": "root", "roles": ["admin"], "scope_keys": ["organization:*"]}
     params = {"name": "expand_neighbors", "arguments": {"entity_ids": ["a"], **extra}, "_meta": extra}
     message = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
