@@ -29,6 +29,7 @@ PAGE_BYTES = 1_500_000
 _ROWS = 200
 _BODY_CHARACTERS = 1_000_000
 _MENTIONS_A_LINE = 1_000
+_ENTITIES = 25
 _ATTEMPTS = 8
 _MENTIONED_BY = Lane(Direction.INCOMING, MENTIONS)
 
@@ -153,33 +154,30 @@ class _Rendering:
         return node if isinstance(node, Memory) else replace(row, cut=None)
 
     def _entities(self, rows: Sequence[Entity]) -> list[list[dict[str, Json]]]:
+        """Few enough at a time that the hinges of all that mentions them can be held."""
         self._read([])
-        return [list(self._entity(row)) if self.live.value.alive(row) else [] for row in rows]
+        lines = [found for at in range(0, len(rows), _ENTITIES) for found in self._named(rows[at : at + _ENTITIES])]
+        return [found if self.live.value.alive(row) else [] for row, found in zip(rows, lines, strict=True)]
 
-    def _entity(self, entity: Entity) -> Iterator[dict[str, Json]]:
-        """One line, and one more for each further thousand mentions: lines of one name add up."""
-        fields: dict[str, Json] = {
-            "agent_id": entity.agent_id,
-            "name": entity.name,
-            "aliases": list(entity.aliases),
-            "project_id": entity.project_id,
-            "channel": entity.channel,
-            "declared_by": entity.declared_by,
-            "declared_at": entity.declared_at,
-        }
-        after: str | None = None
-        first = True
-        while first or after is not None:
+    def _named(self, rows: Sequence[Entity]) -> list[list[dict[str, Json]]]:
+        """One line for each, and one more for each further thousand mentions: lines of one name add up."""
+        lines: list[list[dict[str, Json]]] = [[] for _ in rows]
+        unread: dict[int, str | None] = dict.fromkeys(range(len(rows)))
+        while unread:
             wave = self.live.new_wave(self.store)
-            page = wave.edges(entity.id, _MENTIONED_BY, limit=_MENTIONS_A_LINE, after=after)
+            pages = {
+                at: wave.edges(rows[at].id, _MENTIONED_BY, limit=_MENTIONS_A_LINE, after=after)
+                for at, after in unread.items()
+            }
             wave.run()
-            after = page.value.after
-            mentions = [edge for edge in page.value.edges if edge.target_born == entity.born]
-            self._read([edge.source for edge in mentions])
-            living = [edge.source for edge in mentions if self._is_of(edge.source, edge.source_born)]
-            if living or first:
-                yield _present("entity", {**fields, "mentions": list[Json](living)})
-            first = False
+            self._read([edge.source for page in pages.values() for edge in page.value.edges])
+            for at, page in pages.items():
+                mentions = [edge for edge in page.value.edges if edge.target_born == rows[at].born]
+                living = [edge.source for edge in mentions if self._is_of(edge.source, edge.source_born)]
+                if living or not lines[at]:
+                    lines[at].append(_entity_line(rows[at], living))
+            unread = {at: page.value.after for at, page in pages.items() if page.value.after is not None}
+        return lines
 
     def _edges(self, rows: Sequence[Edge]) -> list[list[dict[str, Json]]]:
         self._read([end for edge in rows for end in (edge.source, edge.target)])
@@ -282,6 +280,22 @@ class _Rendering:
         """Whether the node is alive, in that life of its."""
         node = self.nodes.get(node_id)
         return node is not None and node.born == born and self.live.value.alive(node)
+
+
+def _entity_line(entity: Entity, mentions: Sequence[str]) -> dict[str, Json]:
+    return _present(
+        "entity",
+        {
+            "agent_id": entity.agent_id,
+            "name": entity.name,
+            "aliases": list(entity.aliases),
+            "project_id": entity.project_id,
+            "channel": entity.channel,
+            "declared_by": entity.declared_by,
+            "declared_at": entity.declared_at,
+            "mentions": list[Json](mentions),
+        },
+    )
 
 
 def _present(kind: str, fields: Mapping[str, Json]) -> dict[str, Json]:
