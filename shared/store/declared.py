@@ -217,7 +217,7 @@ def _relation_items(tenant: str, relation: Relation) -> dict[Key, Item]:
     content = rows.relation_item(relation)
     ends = sorted({relation.subject, relation.object})
     lists = [keys.relations_between(tenant, relation.subject, relation.object)]
-    lists += [keys.node(tenant, end) for end in ends]
+    lists += [keys.relations_of(tenant, end) for end in ends]
     places = [(partition, keys.relation_row(relation.declared_at, relation.id)) for partition in lists]
     places.append((keys.project_rows(tenant, relation.project_id), keys.listed_relation(relation.id)))
     if relation.anchor_ref is not None:

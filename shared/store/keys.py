@@ -59,6 +59,11 @@ def relation(tenant: str, relation_id: str) -> str:
     return f"D#{digest(tenant, relation_id)}"
 
 
+def relations_of(tenant: str, entity_id: str) -> str:
+    """The partition of an entity's relations: apart from its mentions, which other verbs read too."""
+    return f"D#{digest(tenant, entity_id)}"
+
+
 def relations_between(tenant: str, one: str, other: str) -> str:
     """The partition of the relations between two entities, or of one with itself."""
     return f"D#{digest(tenant, *sorted((one, other)))}"

@@ -113,7 +113,7 @@ class Wave:
         return self.point(key, lambda item: None if item is None else rows.relation_from(item))
 
     def relations(self, entity_id: str, *, limit: int, after: str | None = None) -> Pending[RelationPage]:
-        return self._relations(keys.node(self._tenant, entity_id), limit, after)
+        return self._relations(keys.relations_of(self._tenant, entity_id), limit, after)
 
     def relations_between(
         self, one: str, other: str, *, limit: int, after: str | None = None
