@@ -255,3 +255,25 @@ def test_an_import_of_a_writer_declares_and_grants_nothing_it_may_not(call: Call
     ann = claims_of("ann", "reader", "writer")
     reply = call("POST", "/api/import", ann, body, content_type="application/x-ndjson").body
     assert (reply["applied"], reply["rejected"]) == (0, 4)
+
+
+def test_a_refused_line_does_not_overtake_the_good_one_before_it(call: Caller, claims_of: ClaimsOf) -> None:
+    body = ndjson(note("m", name="First"), note("m", name="Good"), note("m", name="Theirs", owner="ben"))
+    ann = claims_of("ann", "reader", "writer")
+    reply = call("POST", "/api/import", ann, body, content_type="application/x-ndjson").body
+    assert [reply[name] for name in ("applied", "unchanged", "rejected")] == [1, 1, 1]
+    assert [error["line"] for error in reply["errors"]] == [3]
+    assert get(call, ann, "m").body["name"] == "Good"
+
+
+def test_associations_ride_on_a_memory(call: Caller, claims_of: ClaimsOf) -> None:
+    ann = claims_of("ann", "reader", "writer")
+    riding = {"agent_id": "x", "entities": [{"name": "Ann"}, {"name": 7}]}
+    line = {"type": "note", "name": "N", "associations": riding}
+    assert call("PUT", "/api/memories/m", ann, line).body == {"id": "m", "revision": 1, "created": True}
+    assert [seed[:4] for seed in seen(call, ann, "m")] == ["ent_"]
+    body = ndjson(note("n", associations=riding))
+    reply = call("POST", "/api/import", ann, body, content_type="application/x-ndjson").body
+    assert (reply["applied"], reply["rejected"]) == (1, 0)
+    assert [error["line"] for error in reply["errors"]] == [1]
+    assert [seed[:4] for seed in seen(call, ann, "n")] == ["ent_"]
