@@ -1,6 +1,7 @@
 """The commands of `hopscope`: arguments in, one verb of the server, its answer out."""
 
 import gzip
+import io
 import os
 import shutil
 import sys
@@ -10,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any, BinaryIO, cast
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -98,7 +99,8 @@ def _lines_of(file: str) -> Iterator[BinaryIO]:
     """The lines as a file that can be read twice: a copy where they are packed or come through a pipe."""
     with ExitStack() as stack:
         try:
-            source = stack.enter_context(open(0 if file == "-" else file, "rb"))  # noqa: PTH123 - or a descriptor
+            raw = cast("io.RawIOBase", sys.stdin.buffer) if file == "-" else io.FileIO(file)
+            source = stack.enter_context(io.BufferedReader(raw))
             packed = source.peek(len(_GZIP))[: len(_GZIP)] == _GZIP
             lines: BinaryIO = source
             if packed or not source.seekable():

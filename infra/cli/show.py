@@ -1,5 +1,6 @@
 """Answers for people. What is shown was written by others: control characters never reach the terminal."""
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -104,7 +105,7 @@ def record(console: Console, answer: Mapping[str, Any]) -> None:
     found = answer["record"]
     if found is not None:
         told = {name: value for name, value in found.items() if name != "content" and value not in (None, {}, [], "")}
-        table(console, ("field", "value"), told.items())
+        table(console, ("field", "value"), ((name, _value(value)) for name, value in told.items()))
         console.print(plain(found.get("content")), soft_wrap=True)
     for pair in (answer["investigation"] or {}).get("pairs", ()):
         basis = f" by {_list(pair['basis'])}" if pair["basis"] else ""
@@ -164,6 +165,10 @@ def _say(console: Console, text: str) -> None:
 
 def _list(items: Iterable[object]) -> str:
     return ", ".join(str(item) for item in items)
+
+
+def _value(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _more(count: int | None) -> str:
