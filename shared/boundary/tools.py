@@ -163,10 +163,10 @@ DECLARE_ASSOCIATIONS = Tool(
     description=(
         "Stores names, aliases and relations between them for an agent, lets an anchor memory mention them, or takes "
         "them back with retract. Use it when something was stated that traverse should find later; never for guesses, "
-        "and instead use traverse only to look a name up. Needs the role writer, an agent you may act as, and "
-        "membership of the project, else not found. Repeating a declaration changes nothing and gives the same ids. "
-        "Retracting removes rows for all readers. Items are independent: read dropped for those not applied, and "
-        "mend those alone. Not part of the three rounds of retrieval."
+        "and instead use traverse to look a name up. Needs the role writer, an agent you may act as, and membership of "
+        "the project, else not found. Repeating a declaration changes nothing. A retraction removes rows for all "
+        "readers. Nothing is clamped: malformed or excess items come back in dropped, all others apply. It is no "
+        "retrieval: plan three rounds of that at most, then answer."
     ),
     needs=Role.WRITER,
     request=AssociationsRequest,

@@ -87,12 +87,12 @@ class AssociationsRequest(Write):
     entities: Annotated[tuple[Any, ...], Items(_ENTITY)] = Field(
         (),
         description="Entities to name, at most 64: name, and up to 32 aliases. A known name is reused; with aliases "
-        "the scope gets an entity of its own.",
+        "the scope gets an entity of its own. Default: none.",
     )
     relations: Annotated[tuple[Any, ...], Items(_RELATION)] = Field(
         (),
         description="Relations to state, at most 64: subject and object are names or aliases, registered when unknown; "
-        "predicate is free text.",
+        "predicate is free text. Default: none.",
     )
     retract: Annotated[dict[str, Any] | None, Retraction(_RETRACTED)] = Field(
         None,
