@@ -3,18 +3,21 @@
 Two builds of one revision are byte-identical. It must never take a wheel that the lock does not name.
 """
 
+import hashlib
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from infra.local.template import TEMPLATE, Function, Template
 
 ROOT = TEMPLATE.parent
+LIBRARIES = ROOT / ".aws-sam/libraries"
 RUNTIME = "3.13"
 PLATFORMS = {"arm64": "aarch64-manylinux2014", "x86_64": "x86_64-manylinux2014"}
 GROUPS = {"mcp": ("mcp",)}
@@ -28,16 +31,27 @@ _PARTLY_KEPT = {
 _UNUSED = (
     *("bin", ".lock", "aws_lambda_powertools/event_handler", "pydantic/v1", "dateutil/zoneinfo", "boto3/examples"),
     # What the MCP SDK needs as a client, to sign, or to be built; its server imports none of it.
-    *("attr", "attrs", "cffi", "httpcore2", "jsonschema", "jsonschema_specifications", "jwt", "pycparser"),
-    *("referencing", "rpds", "h11", "uvicorn/protocols", "uvicorn/supervisors", "anyio/_backends/_trio.py"),
-    *("urllib3/contrib/emscripten", "cryptography/x509", "pydantic/mypy.py", "anyio/pytest_plugin.py"),
+    *("attr", "attrs", "cffi", "_cffi_backend*.so", "httpcore2", "jsonschema", "jsonschema_specifications", "jwt"),
+    *("pycparser", "referencing", "rpds", "h11", "uvicorn/protocols", "uvicorn/supervisors"),
+    *("anyio/_backends/_trio.py",),
+    *("urllib3/contrib/emscripten", "pydantic/mypy.py", "anyio/pytest_plugin.py"),
     *("mcp/client/auth", "mcp/cli", "click/shell_completion.py", "s3transfer/processpool.py", "truststore/_macos.py"),
     *("click/testing.py", "starlette/testclient.py", "dateutil/rrule.py", "httpx2/_main.py"),
 )
+_REPLACED = {
+    # The MCP SDK imports it to seal the state of calls of several rounds, which no tool here has: 40 % of the bundle.
+    "cryptography": (
+        *("__init__", "exceptions", "hazmat/__init__", "hazmat/primitives/__init__", "hazmat/primitives/hashes"),
+        *("hazmat/primitives/ciphers/__init__", "hazmat/primitives/ciphers/aead"),
+        *("hazmat/primitives/kdf/__init__", "hazmat/primitives/kdf/hkdf"),
+    ),
+}
+"""Libraries that are imported and never used, and their modules that stand-ins replace."""
 _OURS = ("functions", "shared")
 _DIST_INFO = {"METADATA", "entry_points.txt"}
 # 1980-01-02, the first day that a zip can hold in every time zone.
 _EPOCH = 315_619_200
+_HERE = Path(__file__).parent
 
 
 _BESIDE = Path(sys.executable).with_name("uv")
@@ -58,9 +72,7 @@ class Bundle:
 
     def build(self, target: Path) -> None:
         """Fill `target`, which may exist and must be empty."""
-        target.mkdir(parents=True, exist_ok=True)
-        self._install(target)
-        _prune(target)
+        shutil.copytree(self._libraries(), target, dirs_exist_ok=True)
         ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
         shutil.copytree(ROOT / "shared", target / "shared", ignore=ignored)
         (target / "functions").mkdir()
@@ -68,15 +80,32 @@ class Bundle:
         shutil.copytree(
             ROOT / "functions" / self.function.name, target / "functions" / self.function.name, ignore=ignored
         )
-        _compile(target)
+        _compile(target, [target / name for name in _OURS])
         for path in (target, *target.rglob("*")):
             os.utime(path, (_EPOCH, _EPOCH))
 
-    def _install(self, target: Path) -> None:
-        groups = [part for group in GROUPS.get(self.function.name, ()) for part in ("--group", group)]
+    def _libraries(self) -> Path:
+        """A folder with the wheels, pruned and compiled; made once for all functions that have the same."""
+        groups = GROUPS.get(self.function.name, ())
+        made_from = ((ROOT / "uv.lock").read_bytes(), *(path.read_bytes() for path in sorted(_HERE.glob("*.py"))))
+        digest = hashlib.sha256(b"".join(made_from)).hexdigest()[:16]
+        ready = LIBRARIES / "-".join((digest, self.architecture, *groups))
+        if not ready.exists():
+            LIBRARIES.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=LIBRARIES) as folder:
+                made = Path(folder, "made")
+                self._install(made, groups)
+                _prune(made)
+                _compile_in_place(made)
+                with suppress(OSError):  # another build was first
+                    made.rename(ready)
+        return ready
+
+    def _install(self, target: Path, groups: Sequence[str]) -> None:
+        chosen = [part for group in groups for part in ("--group", group)]
         with tempfile.TemporaryDirectory() as folder:
             requirements = Path(folder, "requirements.txt")
-            _uv("export", "--frozen", "--no-default-groups", *groups, "--output-file", str(requirements))
+            _uv("export", "--frozen", "--no-default-groups", *chosen, "--output-file", str(requirements))
             _uv(
                 *("pip", "install", "--no-deps", "--only-binary", ":all:", "--require-hashes"),
                 *("--python-platform", PLATFORMS[self.architecture], "--python-version", RUNTIME),
@@ -89,7 +118,8 @@ def _uv(*arguments: str) -> None:
 
 
 def _unwanted(target: Path) -> Iterator[Path]:
-    yield from (target / name for name in _UNUSED)
+    for name in _UNUSED:
+        yield from target.glob(name)
     for folder, kept in _PARTLY_KEPT.items():
         yield from (path for path in (target / folder).iterdir() if path.name not in kept)
     for info in target.glob("*.dist-info"):
@@ -105,6 +135,13 @@ def _prune(target: Path) -> None:
             shutil.rmtree(path)
         else:
             path.unlink(missing_ok=True)
+    for name, modules in _REPLACED.items():
+        if (target / name).exists():
+            shutil.rmtree(target / name)
+            for module in modules:
+                path = target / name / f"{module}.py"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(_HERE / "stand_in.py", path)
     for metadata in target.glob("*.dist-info/METADATA"):
         headers, _, _readme = metadata.read_text(encoding="utf-8").partition("\n\n")
         metadata.write_text(f"{headers}\n\n", encoding="utf-8")
@@ -123,23 +160,23 @@ def runtime_python() -> Path:
     raise NoRuntimeError(f"Python {RUNTIME} is needed to compile bytecode")
 
 
-def _compile(target: Path) -> None:
-    """Bytecode beside our sources, and in place of the sources of the wheels.
+def _compile(root: Path, parts: Sequence[Path], *options: str) -> None:
+    """Bytecode beside the sources of `parts`.
 
     `/var/task` cannot be written to: without bytecode every cold start compiles anew. Its hash is not checked there,
     since nothing can change the source, and file times mean nothing in a bundle.
     """
     compiler = [str(runtime_python()), "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash"]
-    compiler += ["-s", str(target), "-p", "/var/task"]
-    environment = {**os.environ, "PYTHONHASHSEED": "0"}
-    ours = [target / name for name in _OURS]
-    subprocess.run([*compiler, *ours], check=True, env=environment)
-    theirs = [path for path in target.iterdir() if path not in ours]
-    subprocess.run([*compiler, "-b", *theirs], check=True, env=environment)
-    for part in theirs:
-        for source in part.rglob("*.py") if part.is_dir() else (part,):
-            if source.with_suffix(".pyc").exists():
-                source.unlink()
+    compiler += ["-s", str(root), "-p", "/var/task", *options]
+    subprocess.run([*compiler, *parts], check=True, env={**os.environ, "PYTHONHASHSEED": "0"})
+
+
+def _compile_in_place(root: Path) -> None:
+    """Bytecode instead of the sources: nobody debugs a library in a bundle."""
+    _compile(root, list(root.iterdir()), "-b")
+    for source in list(root.rglob("*.py")):
+        if source.with_suffix(".pyc").exists():
+            source.unlink()
 
 
 def main() -> None:
