@@ -103,9 +103,10 @@ class Fields:
             raise TooLarge("content: must be at most 4 MiB of UTF-8")
         return text
 
-    def text(self, name: str, *, most: int) -> str | None:
+    def text(self, name: str, *, most: int, may_be_blank: bool = False) -> str | None:
         value = self._values.get(name)
-        return None if value is None else self._checked_text(name, value, most)
+        blank = may_be_blank and isinstance(value, str) and not trimmed(value)
+        return None if value is None or blank else self._checked_text(name, value, most)
 
     def name(self, name: str, *, most: int) -> str:
         return self.text(name, most=most) or self.missing(name)
@@ -259,7 +260,7 @@ class Fields:
         for path, item in self.items("spans"):
             inner = self.inner(path, item, ("start", "end", "label"))
             start, end = inner.integer("start"), inner.integer("end")
-            label = inner.text("label", most=BREADCRUMB_LIMIT) or ""
+            label = inner.text("label", most=BREADCRUMB_LIMIT, may_be_blank=True) or ""
             if start is None or end is None:
                 inner.missing("start" if start is None else "end")
             else:

@@ -116,6 +116,13 @@ def test_a_memory_with_everything() -> None:
     )
 
 
+@pytest.mark.parametrize("label", [{}, {"label": None}, {"label": ""}, {"label": "  "}])
+def test_a_span_may_have_no_label_or_a_blank_one_as_an_export_has(label: dict[str, object]) -> None:
+    line = parse_line({**MEMORY, "content": "text", "spans": [{"start": 0, "end": 4, **label}]})
+    assert isinstance(line, MemoryLine)
+    assert line.spans == (Span(0, 4, ""),)
+
+
 def test_null_is_an_omitted_field() -> None:
     nulls = dict.fromkeys(MemoryLine.__dataclass_fields__)
     del nulls["if_revision"]
