@@ -27,6 +27,12 @@ def store(table_name: str) -> Store:
     return Store.from_environment(table_name)
 
 
+@pytest.fixture
+def fast_engine(engine: str) -> None:
+    if engine == "moto":
+        pytest.skip("takes minutes on moto: run with --engine=ministack")
+
+
 def settled(asker: Session) -> Session:
     """A request to which no row is fresh: fresh ones cost one more reading of the authority."""
     return replace(asker, arrived=asker.arrived + timedelta(minutes=1))
@@ -63,7 +69,7 @@ def test_a_fresh_answer_reads_the_authority_once_more(store: Store, tenant: str)
     assert store.table.meter.waves == 5
 
 
-def test_a_hub_is_read_by_its_latest_relations(store: Store, tenant: str) -> None:
+def test_a_hub_is_read_by_its_latest_relations(store: Store, tenant: str, fast_engine: None) -> None:
     """The order of the store's rows is that of the contract, and the hub's list is not read to its end."""
     leaves = [f"Leaf {number:03}" for number in range(400)]
     lines = [
@@ -82,11 +88,9 @@ def test_a_hub_is_read_by_its_latest_relations(store: Store, tenant: str) -> Non
 
 
 @pytest.fixture
-def peps(engine: str) -> list[dict[str, Any]]:
+def peps(fast_engine: None) -> list[dict[str, Any]]:
     if not PEPS.exists():
         pytest.skip("the PEP corpus is not beside the project")
-    if engine == "moto":
-        pytest.skip("takes minutes on moto: run with --engine=ministack")
     with gzip.open(PEPS, "rt", encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 
