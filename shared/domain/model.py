@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias, Union
 
-Json: TypeAlias = Union[bool, int, float, str, None, "list[Json]", "dict[str, Json]"]
+Json: TypeAlias = Union[bool, int, float, str, "list[Json]", "dict[str, Json]", None]
 
 
 class State(StrEnum):
@@ -143,8 +143,8 @@ class Edge:
 class Relation:
     """A declared statement between two entities, a row of its own scope (agent, project, channel).
 
-    The `*_born` tokens name the lives of the ends and of the anchor that it belongs to. The projects of the ends are its
-    own or none; they stand here so that a reader of the row knows who may read the ends.
+    The `*_born` tokens name the lives of the ends and of the anchor that it belongs to. The projects of the ends are
+    its own or none; they stand here so that a reader of the row knows who may read the ends.
     """
 
     id: str

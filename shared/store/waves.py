@@ -86,7 +86,11 @@ class Wave:
 
     def newest_passages(self, memory_id: str, count: int) -> Pending[tuple[str | None, Sequence[Passage]]]:
         query = Query(
-            partition=keys.node(self._tenant, memory_id), low=keys.passages(""), high=keys.HINGE, limit=count + 1, backward=True
+            partition=keys.node(self._tenant, memory_id),
+            low=keys.passages(""),
+            high=keys.HINGE,
+            limit=count + 1,
+            backward=True,
         )
         return self.query(query, _newest_cut)
 
