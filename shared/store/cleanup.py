@@ -5,15 +5,15 @@ crash leaves is always found. Nothing here may touch a row of the present life o
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from time import monotonic
 
 from shared.domain.errors import Unavailable
 from shared.engine.port import Clock, Task
 from shared.store import declared, edges, keys, rows
-from shared.store.table import Cancelled, Item, Key, Op, Query, Table
+from shared.store.table import Cancelled, Op, Query, Table
+from shared.store.tasks import CUT, task_from, task_key
 
-CUT, LIFE = "cut", "life"
 BODY_CHUNK = 20_000
 """Code points in a chunk of a body that its passages do not cover."""
 
@@ -36,7 +36,7 @@ class CleanUps:
                 page = self._table.query(
                     Query(partition=keys.queue(shard), low="\x01", high=keys.AFTER, limit=_PAGE, after=after)
                 )
-                yield from (_task_from(item) for item in page.items)
+                yield from (task_from(item) for item in page.items)
                 after = page.after
                 if after is None:
                     break
@@ -62,13 +62,16 @@ class CleanUps:
             return True
         return remove_life(self._table, task, clock)
 
-    def attempt(self, task: Task, clock: Clock) -> bool:
-        """`perform`, in a request that has done its work: what is trouble, or takes long, is left to the sweep."""
+    def attempt(self, task: Task, clock: Clock) -> None:
+        """Clean up in a request that has done its work: what is trouble, or takes long, is left to the sweep.
+
+        A life that has ended is looked at again, so its task stays.
+        """
         try:
-            return self.perform(task, _Brief(clock))
+            if self.perform(task, _Brief(clock)) and task.kind == CUT:
+                self.drop(task)
         except Unavailable:
             _logger.warning("a clean-up is left to the sweep", extra={"task": task.kind})
-            return False
 
 
 class _Brief:
@@ -80,43 +83,6 @@ class _Brief:
 
     def remaining(self) -> float:
         return min(self._clock.remaining(), self._end - monotonic())
-
-
-def task_key(task: Task) -> Key:
-    return keys.queue_of(task.tenant, task.subject), f"{task.kind}#{keys.digest(task.tenant, task.subject)}#{task.mark}"
-
-
-def put_task(task: Task) -> Op:
-    return Op(put=task_item(task))
-
-
-def task_item(task: Task) -> Item:
-    partition, sort = task_key(task)
-    return {
-        "PK": partition,
-        "SK": sort,
-        "kind": task.kind,
-        "tenant": task.tenant,
-        "subject": task.subject,
-        "mark": task.mark,
-        "due": task.due,
-        "passages": task.passages,
-        "chunks": task.chunks,
-    }
-
-
-def _task_from(item: Item) -> Task:
-    texts = {name: str(item[name]) for name in ("kind", "tenant", "subject", "mark", "due")}
-    return Task(**texts, passages=_count(item, "passages"), chunks=_count(item, "chunks"))
-
-
-def _count(item: Item, name: str) -> int:
-    return int(str(item.get(name, 0)))
-
-
-def drop_unclaimed(task: Task) -> Op:
-    """Take a task off the queue in a transaction that fails when the sweep has begun it."""
-    return Op(delete=task_key(task), condition="attribute_exists(PK) AND attribute_not_exists(claimed)")
 
 
 def remove_cut(table: Table, task: Task) -> None:
@@ -147,12 +113,3 @@ def remove_life(table: Table, task: Task, clock: Clock) -> bool:
             if after is None:
                 break
     return declared.remove_anchored(table, task.tenant, task.subject, task.mark, clock)
-
-
-def cut_task(tenant: str, memory_id: str, cut: str, due: str, counts: Sequence[int]) -> Task:
-    passages, chunks = counts
-    return Task(kind=CUT, tenant=tenant, subject=memory_id, mark=cut, due=due, passages=passages, chunks=chunks)
-
-
-def life_task(tenant: str, memory_id: str, born: str, due: str) -> Task:
-    return Task(kind=LIFE, tenant=tenant, subject=memory_id, mark=born, due=due)

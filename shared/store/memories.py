@@ -9,15 +9,13 @@ from shared.domain.instants import utc_text
 from shared.domain.model import Memory
 from shared.engine.port import Clock, MemoryChange, Task
 from shared.store import keys, rows
-from shared.store.cleanup import BODY_CHUNK, CleanUps, cut_task, drop_unclaimed, life_task, put_task, task_item
+from shared.store.cleanup import BODY_CHUNK, CleanUps
 from shared.store.listing import companion_ops, hinge_item
 from shared.store.table import Cancelled, Item, Op, Table
+from shared.store.tasks import cut_task, drop_unclaimed, life_task, put_task, task_item
 
 _IN_FLIGHT = timedelta(minutes=15)
 """A cut that has not become current for so long is abandoned; should its writer still live, its transaction fails."""
-
-_SECOND_LOOK = timedelta(minutes=2)
-"""A deleted memory is looked at again when every edge write that saw it alive has ended."""
 
 
 class Memories:
@@ -50,8 +48,7 @@ class Memories:
 
     def remove(self, tenant: str, memory: Memory, now: str, clock: Clock) -> bool:
         """Delete a memory and what stands on it; False when it is no longer what is there."""
-        later = utc_text(datetime.fromisoformat(now) + _SECOND_LOOK)
-        going = [*_cut_tasks(tenant, memory, now), life_task(tenant, memory.id, memory.born, later)]
+        going = [*_cut_tasks(tenant, memory, now), life_task(tenant, memory.id, memory.born, now)]
         partition = keys.node(tenant, memory.id)
         hinge = Op(
             delete=(partition, keys.HINGE),
@@ -68,8 +65,7 @@ class Memories:
     def _clean(self, tasks: list[Task], clock: Clock) -> None:
         """Clean up at once what can be; a deleted memory is looked at again, so its task stays."""
         for task in tasks:
-            if self._cleanups.attempt(task, clock) and task.kind == "cut":
-                self._cleanups.drop(task)
+            self._cleanups.attempt(task, clock)
 
 
 def _hinge_put(tenant: str, change: MemoryChange) -> Op:
@@ -98,8 +94,7 @@ def _going_tasks(tenant: str, change: MemoryChange) -> list[Task]:
         return []
     tasks = [] if before.cut == after.cut else _cut_tasks(tenant, before, after.updated_at)
     if before.born != after.born:
-        later = utc_text(datetime.fromisoformat(after.updated_at) + _SECOND_LOOK)
-        tasks.append(life_task(tenant, before.id, before.born, later))
+        tasks.append(life_task(tenant, before.id, before.born, after.updated_at))
     return tasks
 
 
