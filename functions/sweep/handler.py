@@ -8,6 +8,7 @@ from time import monotonic
 from typing import Any
 
 from shared.boundary.http import Context
+from shared.boundary.telemetry import measure
 from shared.engine.session import Deadline
 from shared.engine.sweep import sweep
 from shared.runtime import store
@@ -23,5 +24,6 @@ def handler(_event: Mapping[str, Any], context: Context) -> dict[str, int]:
     remaining = context.get_remaining_time_in_millis() / 1000 - _RESERVE_SECONDS
     deadline = Deadline(monotonic() + remaining)
     swept = asdict(sweep(store(deadline), datetime.now(UTC), deadline))
+    measure("SweepLag", swept["lag"], "Seconds")
     _logger.info("swept", extra=swept)
     return swept

@@ -26,9 +26,9 @@ from pydantic import BaseModel
 
 from shared.boundary.event import Event, Incoming, incoming
 from shared.boundary.models.base import Request
-from shared.boundary.principal import principal_of
+from shared.boundary.principal import mapped_principal, principal_of
 from shared.boundary.problems import UnsupportedMedia, problem
-from shared.boundary.settings import Misdeployed, settings
+from shared.boundary.settings import AuthMode, Misdeployed, Settings, settings
 from shared.boundary.telemetry import Trace
 from shared.domain import jsontext
 from shared.domain.errors import FieldError, Forbidden, Malformed, NotFound, Refusal, TooLarge
@@ -134,7 +134,7 @@ class Endpoint:
             raise NotFound
         if isinstance(operation, Page):
             return operation.show(request)
-        principal = principal_of(event, self._settings.claims)
+        principal = authenticated(event, context, self._settings, self._store)
         query = _query(operation, request, principal)
         asked = session(principal, Surface.HTTP, context)
         return operation.run(self._store(asked.deadline), asked, query)
@@ -148,10 +148,20 @@ def no_store(_: Deadline) -> NoReturn:
     raise Misdeployed("This function has no store.")
 
 
+def authenticated(event: Event, context: Context, given: Settings, store: StoreSource) -> Principal:
+    """Who asks, by the deployment's way of telling it."""
+    if given.auth_mode is AuthMode.IAM:
+        return mapped_principal(event, store(_deadline(context)).callers)
+    return principal_of(event, given.claims)
+
+
 def session(principal: Principal, surface: Surface, context: Context) -> Session:
     """The session of a request that is being answered now."""
-    remaining = context.get_remaining_time_in_millis() / 1000 - DEADLINE_RESERVE_SECONDS
-    return Session(principal=principal, surface=surface, deadline=Deadline(monotonic() + remaining))
+    return Session(principal=principal, surface=surface, deadline=_deadline(context))
+
+
+def _deadline(context: Context) -> Deadline:
+    return Deadline(monotonic() + context.get_remaining_time_in_millis() / 1000 - DEADLINE_RESERVE_SECONDS)
 
 
 def require(needs: Role | None, principal: Principal) -> None:

@@ -33,13 +33,13 @@ from shared.boundary.http import (
     Context,
     Response,
     StoreSource,
+    authenticated,
     fits,
     refused,
     require,
     respond,
     session,
 )
-from shared.boundary.principal import principal_of
 from shared.boundary.problems import Throttled, UnsupportedMedia
 from shared.boundary.schemas import input_schema, output_schema
 from shared.boundary.settings import settings
@@ -119,7 +119,7 @@ class ToolBox:
     """The SDK's server over a registry of tools."""
 
     def __init__(self, store: StoreSource, tools: Sequence[Tool]) -> None:
-        self._store = store
+        self.store = store
         self._tools = {tool.name: tool for tool in tools}
         self._listed = types.ListToolsResult(tools=[_listed(tool) for tool in tools])
         self.server: Server[None] = Server(
@@ -157,7 +157,7 @@ class ToolBox:
         require(tool.needs, call.principal)
         query = tool.request.read(arguments)
         asked = session(call.principal, Surface.MCP, call.context)
-        answer = tool.run(self._store(asked.deadline), asked, query)
+        answer = tool.run(self.store(asked.deadline), asked, query)
         text = jsontext.encode(answer)
         if not fits(text + jsontext.encode(text)):
             raise TooLarge("The answer is too large to send.")
@@ -197,7 +197,8 @@ class McpEndpoint:
     def _serve(
         self, event: Event, request: Incoming, context: Context, trace: Trace, counts: dict[str, int]
     ) -> Response:
-        call = Call(principal_of(event, self._settings.claims), context, trace, counts)
+        principal = authenticated(event, context, self._settings, self._box.store)
+        call = Call(principal, context, trace, counts)
         if not request.headers.get("content-type", "").strip().lower().startswith(JSON):
             raise UnsupportedMedia(f"This endpoint takes {JSON}.")
         if request.body is not None and len(request.body) > MAX_JSON_BYTES:

@@ -1,16 +1,23 @@
-"""The principal of a request, from the API Gateway authorizer alone.
+"""The principal of a request, from what the API Gateway checked: a token's claims, or a signer that a row maps.
 
 Nothing in a body, a header or a path is ever read here. A claim of a wrong shape narrows, never widens.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from shared.boundary.event import Event
 from shared.boundary.settings import Claims
 from shared.domain.errors import Unauthenticated
 from shared.domain.ids import is_id
 from shared.domain.principal import Principal, Role
+
+
+class Callers(Protocol):
+    """Whom signed callers stand for."""
+
+    def find(self, arn: str) -> Principal | None: ...
+
 
 _ROLES = {role.value: role for role in Role}
 
@@ -27,15 +34,42 @@ def principal_of(event: Event, names: Claims) -> Principal:
     )
 
 
+def mapped_principal(event: Event, callers: Callers) -> Principal:
+    """Whom the signer of the request stands for. Raises `Unauthenticated` without one, or when none is mapped."""
+    arn = iam_caller(event)
+    principal = callers.find(arn) if arn else None
+    if principal is None:
+        raise Unauthenticated
+    return principal
+
+
 def iam_caller(event: Event) -> str | None:
-    """The signed caller's ARN, an assumed role reduced to account and role, when the gateway checked a signature."""
+    """The signer's ARN as `reduced`, when the gateway checked a signature."""
     context = _mapping(event.get("requestContext"))
     iam = _mapping(_mapping(context.get("authorizer")).get("iam"))
     arn = iam.get("userArn") or _mapping(context.get("identity")).get("userArn")
     if not isinstance(arn, str) or not arn:
         return None
-    head, _, rest = arn.partition(":assumed-role/")
-    return f"{head}:assumed-role/{rest.split('/')[0]}" if rest else arn
+    return reduced(arn)
+
+
+def reduced(arn: str) -> str:
+    """An ARN without what differs between sessions: of a role, assumed or not, account and name are left.
+
+    >>> reduced("arn:aws:sts::123456789012:assumed-role/Agent/session-1")
+    'arn:aws:sts::123456789012:assumed-role/Agent'
+    >>> reduced("arn:aws:iam::123456789012:role/service/Agent")
+    'arn:aws:sts::123456789012:assumed-role/Agent'
+    >>> reduced("arn:aws:iam::123456789012:user/ann")
+    'arn:aws:iam::123456789012:user/ann'
+    """
+    head, _, session = arn.partition(":assumed-role/")
+    if session:
+        return f"{head}:assumed-role/{session.split('/')[0]}"
+    head, _, role = arn.partition(":role/")
+    if role:
+        return f"{head.replace(':iam:', ':sts:')}:assumed-role/{role.rsplit('/', 1)[-1]}"
+    return arn
 
 
 def _claims(event: Event, names: Claims) -> Mapping[str, Any]:

@@ -6,6 +6,7 @@ No authority is kept here: only names of claims, hosts and the table.
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 
 _LOG_LEVELS = frozenset({"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"})
@@ -13,6 +14,13 @@ _LOG_LEVELS = frozenset({"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"})
 
 class Misdeployed(Exception):
     """The environment of the function is incomplete; names the variable, never a value."""
+
+
+class AuthMode(StrEnum):
+    """What the gateway checks: a token, whose claims tell the principal, or a signature, whose caller rows tell it."""
+
+    JWT = "JWT"
+    IAM = "IAM"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +42,7 @@ class Settings:
     """
 
     table_name: str
+    auth_mode: AuthMode = AuthMode.JWT
     claims: Claims = Claims()
     allowed_origins: frozenset[str] = frozenset()
     allowed_hosts: frozenset[str] = frozenset()
@@ -52,8 +61,12 @@ class Settings:
         log_level = value("LOG_LEVEL", "INFO").upper()
         if log_level not in _LOG_LEVELS:
             raise Misdeployed("LOG_LEVEL is not a level.")
+        auth_mode = value("AUTH_MODE", AuthMode.JWT)
+        if auth_mode not in set(AuthMode):
+            raise Misdeployed("AUTH_MODE is neither JWT nor IAM.")
         return cls(
             table_name=table_name,
+            auth_mode=AuthMode(auth_mode),
             claims=Claims(
                 subject=value("SUBJECT_CLAIM", Claims().subject),
                 tenant=value("TENANT_CLAIM", Claims().tenant),

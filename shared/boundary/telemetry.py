@@ -14,7 +14,7 @@ from aws_lambda_powertools.logging import Logger
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from shared.boundary.settings import settings
-from shared.domain.errors import Refusal, Unavailable
+from shared.domain.errors import Refusal, Unaudited, Unavailable
 
 SERVICE = "hopscope"
 NAMESPACE = "Hopscope"
@@ -40,9 +40,11 @@ class Trace:
         """A request ended in `error`. Of a defect or an outage its type and place are kept, never its text."""
         if not isinstance(error, Refusal):
             self._tell("fault", error)
-            self._measure({"Faults": 1})
+            measure("Faults", 1)
         elif isinstance(error, Unavailable) and error.__cause__ is not None:
             self._tell("outage", error.__cause__)
+        if isinstance(error, Unaudited):
+            measure("AuditFailed", 1)
 
     def _tell(self, word: str, error: BaseException) -> None:
         frames = traceback.extract_tb(error.__traceback__)
@@ -80,6 +82,13 @@ class Trace:
         if milliseconds is not None:
             metrics.add_metric(name="Latency", unit=MetricUnit.Milliseconds, value=milliseconds)
         metrics.flush_metrics()
+
+
+def measure(name: str, value: float, unit: str = "Count") -> None:
+    """A metric of the service as a whole, which an alarm can watch."""
+    metrics = EphemeralMetrics(namespace=NAMESPACE, service=SERVICE)
+    metrics.add_metric(name=name, unit=unit, value=value)
+    metrics.flush_metrics()
 
 
 def _short(filename: str) -> str:

@@ -1,13 +1,14 @@
 """The refusals of the product. Only these cross layers; the boundary alone turns them into HTTP or MCP answers.
 
-    Refusal
-    ├── Malformed        400  names the fields
-    ├── Unauthenticated  401
-    ├── Forbidden        403  names the missing role, never a row
-    ├── NotFound         404  absent and forbidden alike
-    ├── Conflict         409
-    ├── TooLarge         413
-    └── Unavailable      503  store trouble or no time left; carries Retry-After seconds
+Refusal
+├── Malformed        400  names the fields
+├── Unauthenticated  401
+├── Forbidden        403  names the missing role, never a row
+├── NotFound         404  absent and forbidden alike
+├── Conflict         409
+├── TooLarge         413
+└── Unavailable      503  store trouble or no time left; carries Retry-After seconds
+    └── Unaudited         what was read through a grant could not be recorded
 """
 
 from dataclasses import dataclass
@@ -69,3 +70,7 @@ class Unavailable(Refusal):
     def __init__(self, retry_after: int = 1) -> None:
         super().__init__("The store did not answer in time. Try again.")
         self.retry_after = retry_after
+
+
+class Unaudited(Unavailable):
+    """The use of a grant could not be recorded, so what it opened is not shown."""

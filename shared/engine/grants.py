@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from shared.domain.audit import Presentation
 from shared.domain.canonical import canonical
-from shared.domain.errors import Conflict, FieldError, Malformed, NotFound, Unavailable
+from shared.domain.errors import Conflict, FieldError, Malformed, NotFound, Unaudited, Unavailable
 from shared.domain.grants import UNKNOWN, Grant, Limit, Outcome, effective_projects, narrowed, refusal
 from shared.domain.instants import utc_text
 from shared.domain.lines import GrantLine
@@ -124,7 +124,10 @@ def settle(audit: AuditWrites, session: Session, presented: Presented, served: S
         project=served.project,
     )
     decided_on = presented.grant if presented.refused is None else None
-    return audit.count(session.principal.tenant_id, presentation, decided_on, session.deadline)
+    try:
+        return audit.count(session.principal.tenant_id, presentation, decided_on, session.deadline)
+    except Unavailable as refused:
+        raise Unaudited from refused
 
 
 def issue_grant(store: Records, session: Session, terms: GrantLine) -> dict[str, Json]:

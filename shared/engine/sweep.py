@@ -20,11 +20,15 @@ _logger = logging.getLogger("hopscope.sweep")
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What a sweep did: tasks finished, tasks due that remain, and tasks that are not due yet."""
+    """What a sweep did: tasks finished, tasks due that remain, and tasks that are not due yet.
+
+    `lag` is for how many seconds the oldest of those it found had been due.
+    """
 
     finished: int = 0
     remaining: int = 0
     waiting: int = 0
+    lag: int = 0
 
 
 def clean_cut(store: Writes, task: Task, deadline: Deadline) -> bool:
@@ -42,15 +46,17 @@ CLEANERS: Mapping[str, Cleaner] = {"cut": clean_cut, "life": clean_life, "purge"
 
 def sweep(store: Writes, now: datetime, deadline: Deadline, cleaners: Mapping[str, Cleaner] = CLEANERS) -> Swept:
     """Do the tasks that are due. One that fails stays on the queue and does not hold up the others."""
-    finished = remaining = waiting = 0
+    finished = remaining = waiting = lag = 0
     for task in store.cleanups.tasks():
         if task.due > utc_text(now):
             waiting += 1
-        elif deadline.remaining() > 0 and _done(store, task, deadline, cleaners):
+            continue
+        lag = max(lag, int((now - datetime.fromisoformat(task.due)).total_seconds()))
+        if deadline.remaining() > 0 and _done(store, task, deadline, cleaners):
             finished += 1
         else:
             remaining += 1
-    return Swept(finished, remaining, waiting)
+    return Swept(finished, remaining, waiting, lag)
 
 
 def _done(store: Writes, task: Task, deadline: Deadline, cleaners: Mapping[str, Cleaner]) -> bool:

@@ -9,6 +9,7 @@ from botocore.config import Config
 
 from shared.engine.port import Clock
 from shared.store.audit import AuditRows
+from shared.store.callers import CallerRows
 from shared.store.captures import CaptureRows
 from shared.store.cleanup import CleanUps
 from shared.store.declared import Declared
@@ -51,6 +52,7 @@ class Store:
         self.audit = AuditRows(table)
         self.purges = PurgeRows(table)
         self.captures = CaptureRows(table)
+        self.callers = CallerRows(table)
 
     @classmethod
     def from_environment(cls, table_name: str) -> "Store":
@@ -58,6 +60,10 @@ class Store:
         region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
         client: DynamoDBClient = boto3.client("dynamodb", config=_CONFIG, region_name=region)
         return cls(Table(client, table_name, ThreadPoolExecutor(CONNECTIONS, thread_name_prefix="store")))
+
+    def disconnect(self) -> None:
+        """Close idle connections; the next call opens new ones."""
+        self.table.disconnect()
 
     def within(self, clock: Clock) -> "Store":
         """This store for one request, whose time bounds every call."""

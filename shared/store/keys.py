@@ -207,6 +207,19 @@ def queue_of(tenant: str, subject: str) -> str:
     return queue(_shard(digest(tenant, subject), QUEUE_SHARDS))
 
 
+CALLER_SHARDS = 8
+
+
+def callers(shard: int) -> str:
+    """A shard of the callers that sign their requests."""
+    return f"L#{shard}"
+
+
+def caller(arn: str) -> tuple[str, str]:
+    digested = digest(arn)
+    return callers(_shard(digested, CALLER_SHARDS)), digested
+
+
 EXPORT_SHARDS = 8
 EXPORT_ORDER = (
     "membership", "memory", "entity", "edge", "relation", "grant", "capture_status", "operating_context",

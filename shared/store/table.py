@@ -170,6 +170,10 @@ class Table:
         bounded._clock = clock  # noqa: SLF001 - its own class
         return bounded
 
+    def disconnect(self) -> None:
+        """Close the client's idle connections."""
+        self._client.close()
+
     def submit(self, call: Callable[..., T], *args: Any) -> "Future[T]":
         return self._pool.submit(_on_the_pool, call, *args)
 
