@@ -15,6 +15,7 @@ from shared.domain.scoring import Direction
 from shared.engine.port import Clock, EntityChange, Lane, RelationChange
 from shared.store import edges, keys, rows
 from shared.store.table import MAX_TRANSACTION, Cancelled, Item, Key, Op, Query, Table
+from shared.store.tasks import life_task, put_task
 
 _MENTIONS = Lane(Direction.INCOMING)
 _PAGE = 200
@@ -83,10 +84,11 @@ def remove_anchored(table: Table, tenant: str, memory_id: str, born: str, clock:
     return True
 
 
-def remove_entity(table: Table, tenant: str, entity: Entity, clock: Clock) -> bool:
+def remove_entity(table: Table, tenant: str, entity: Entity, now: str, clock: Clock) -> bool:
     """Delete an entity that a purge has ended, its names and its mentions; whether all are gone.
 
     Its relations are rows of the same project and go by themselves; rows of a later life have another `born` and stay.
+    The life is looked at again, for mentions by a request that had seen it alive.
     """
     for mention in _mentions(table, tenant, entity.id):
         if clock.remaining() <= 0:
@@ -100,17 +102,8 @@ def remove_entity(table: Table, tenant: str, entity: Entity, clock: Clock) -> bo
         delete=(keys.node(tenant, entity.id), keys.HINGE), condition="born = :born", values={":born": entity.born}
     )
     listed = Op(delete=(keys.project_rows(tenant, entity.project_id), keys.listed_entity(entity.id)))
-    _transact_or_skip(table, [hinge, listed])
-    return True
-
-
-def remove_former_mentions(table: Table, tenant: str, entity: Entity, clock: Clock) -> bool:
-    """Delete the mentions of earlier lives of an entity's id; whether all are gone. Tokens of lives order by time."""
-    for mention in _mentions(table, tenant, entity.id):
-        if clock.remaining() <= 0:
-            return False
-        if mention.target_born < entity.born:
-            edges.remove_many(table, tenant, [mention])
+    again = put_task(life_task(tenant, entity.id, entity.born, now))
+    _transact_or_skip(table, [hinge, listed, again])
     return True
 
 
@@ -187,7 +180,16 @@ def _entity_ops(tenant: str, change: EntityChange) -> list[Op]:
     }
     ops = [_entity_put(tenant, change), Op(put=listed)]
     ops += [_claim(tenant, after, name) for name in change.claimed]
-    return ops + [release_op(tenant, change.before or after, name) for name in change.released]
+    ops += [release_op(tenant, change.before or after, name) for name in change.released]
+    return ops + _ended(tenant, change)
+
+
+def _ended(tenant: str, change: EntityChange) -> list[Op]:
+    """The task that removes the mentions of a life that a purge has ended."""
+    before, after = change.before, change.after
+    if before is None or before.born == after.born:
+        return []
+    return [put_task(life_task(tenant, before.id, before.born, after.updated_at))]
 
 
 def _relation_ops(tenant: str, change: RelationChange) -> list[Op]:

@@ -14,10 +14,10 @@ from shared.domain.purges import Marker, PurgeMode
 from shared.engine.port import Clock, Task
 from shared.engine.record_port import ListedRow
 from shared.store import keys, rows
-from shared.store.cleanup import put_task, task_key
-from shared.store.declared import relation_delete_ops, remove_entity, remove_former_mentions
+from shared.store.declared import relation_delete_ops, remove_entity
 from shared.store.memories import Memories
 from shared.store.table import Cancelled, Item, Key, Op, Query, Table
+from shared.store.tasks import put_task, task_key
 
 PURGE = "purge"
 _MARKERS = "PURGE#"
@@ -65,13 +65,11 @@ class PurgeRows:
             key = (keys.node(task.tenant, row.id), keys.HINGE)
         item = self._table.get_many([key]).get(key)
         if item is None or int(str(item["epoch"])) >= int(task.mark):
-            if item is not None and row.kind == "entity":
-                remove_former_mentions(self._table, task.tenant, rows.entity_from(item), clock)
             self._unlist(task, row)
         elif row.kind == "relation":
             self._held(relation_delete_ops(task.tenant, rows.relation_from(item)))
         elif row.kind == "entity":
-            remove_entity(self._table, task.tenant, rows.entity_from(item), clock)
+            remove_entity(self._table, task.tenant, rows.entity_from(item), utc_text(datetime.now(UTC)), clock)
         else:
             self._remove_memory(task, row, rows.memory_from(item, keys.ref(key[0])), clock)
 

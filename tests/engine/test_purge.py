@@ -1,5 +1,6 @@
 """Purges: at once for every verb, grants narrowed, and a sweep that leaves no orphan; over real store code."""
 
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -138,6 +139,55 @@ def test_what_is_written_anew_stays_through_the_sweep(store: Store, at_once: Non
     purged(store)
     assert expand(store, reader("bob"), "m1", project="p2")["status"] == "unavailable"
     sweep_all(store)
+
+
+ANEW = (
+    note("m1", project_id="p2"),
+    note("ruled"),
+    declared("entity", name="Vault", project_id="p2", aliases=["Strongroom"]),
+    declared(
+        "relation",
+        subject="Vault",
+        predicate="behind",
+        object="Gate",
+        project_id="p2",
+        declared_at="2020-01-01T00:00:00Z",
+    ),
+)
+
+
+def undated(store: Store) -> set[tuple[str, str]]:
+    """The keys of all rows, less the instant by which a project lists its memories."""
+    return {(partition, re.sub(r"^U#\d+", "U#", sort)) for partition, sort in rows(store)}
+
+
+def test_a_new_life_keeps_no_row_of_the_former_one(store: Store, at_once: None) -> None:
+    twin = memory_store()
+    load(twin, TENANT, *KEPT, *ANEW)
+    load(store, TENANT, *GONE)
+    purged(store)
+    report = load(store, TENANT, *ANEW)
+    assert report["rejected"] == 0, report
+    sweep_all(store)
+    assert undated(store) == undated(twin)
+
+
+def test_a_mention_by_a_writer_that_saw_the_name_alive_is_found_later(store: Store, at_once: None) -> None:
+    before = rows(store).keys()
+    load(store, TENANT, *GONE)
+    write = store.edges.write
+
+    def late(tenant: str, changes: Any) -> Any:
+        purged(store)
+        for _ in range(2):
+            swept(store, tenant, after=timedelta(0))
+        return write(tenant, changes)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store.edges, "write", late)
+        load(store, TENANT, declared("entity", name="Vault", project_id="p2", mentions=["third"]))
+    sweep_all(store)
+    assert rows(store).keys() == before
 
 
 def test_the_board_keeps_a_project_until_no_writer_is_in_flight(store: Store) -> None:

@@ -29,6 +29,7 @@ class MemoryTable(Table):
         self.states: list[Rows] = []
         self.meter = Meter()
         self._lock = Lock()
+        self._clock = None
 
     def submit(self, call: Callable[..., T], *args: Any) -> "Future[T]":
         future: Future[T] = Future()
@@ -38,7 +39,7 @@ class MemoryTable(Table):
             future.set_exception(error)
         return future
 
-    def awaited(self, futures: Sequence["Future[Any]"], clock: Clock) -> list[Any]:  # noqa: ARG002 - there is no waiting
+    def awaited(self, futures: Sequence["Future[Any]"], clock: Clock | None) -> list[Any]:  # noqa: ARG002 - no waiting
         return [future.result() for future in futures]
 
     def get_many(self, keys: Sequence[Key]) -> dict[Key, Item]:
@@ -102,7 +103,7 @@ class ScriptedTable(MemoryTable):
         self._from = self.done
         return super().submit(call, *args)
 
-    def awaited(self, futures: Sequence["Future[Any]"], clock: Clock) -> list[Any]:
+    def awaited(self, futures: Sequence["Future[Any]"], clock: Clock | None) -> list[Any]:
         self.done = max(self.done, self._latest)
         return super().awaited(futures, clock)
 
