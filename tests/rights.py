@@ -39,6 +39,8 @@ def granted() -> dict[str, list[Right]]:
 
 def _of_policy(policy: Mapping[str, Any]) -> Iterator[Right]:
     for statement in policy["PolicyDocument"]["Statement"]:
+        if "Fn::If" in statement:  # the callers' rows, where they sign; these tests have tokens
+            continue
         condition = statement.get("Condition", {}).get("ForAllValues:StringLike", {})
         index = str(statement["Resource"]).partition("/index/")[2].rstrip("'}")
         for action in statement["Action"]:
