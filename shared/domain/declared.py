@@ -55,6 +55,11 @@ class Naming:
     scope: DeclaredScope
     epoch: int = 0
 
+    @property
+    def home(self) -> str | None:
+        """The project whose purge passes over it."""
+        return self.scope.project_id
+
 
 def entity_id(scope: DeclaredScope, normal_name: str) -> str:
     """The id of the entity that has this normalised name in exactly this scope."""

@@ -149,6 +149,8 @@ class _Lines:
         while True:
             page = wave.recent(self.query.project or "", _PAGE, after)
             self._run(wave)
+            if not self._in_project():
+                break
             hinges = self._hinges(page.value.ids, self.live.new_wave(self.store))
             self.chosen |= {name: memory for name, memory in hinges.items() if self._readable(memory)}
             after = page.value.after
@@ -190,6 +192,11 @@ class _Lines:
         if self.query.credentials is not None:
             purges = self.live.value.purges
             self.presented = present(self.query.credentials, self.grant, self.session, purges)
+
+    def _in_project(self) -> bool:
+        """Whether anything of the project may be read; if not, that it has rows must not cost a call."""
+        project = self.query.project or ""
+        return self.live.value.is_member(project) or (self.presented is not None and project in self.presented.projects)
 
     def _own(self, memory: Memory) -> bool:
         project = self.query.project

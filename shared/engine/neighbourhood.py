@@ -208,6 +208,7 @@ class _Exploration:
         return (
             self.filters.opens(scope.project_id, scope.channel)
             and self.authority.may_read_declared(self.filters.agent_id, scope.project_id)
+            and self.authority.alive(naming)
             and self._lives(naming.entity_id, naming.born)
         )
 

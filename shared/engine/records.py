@@ -86,13 +86,16 @@ class _Known:
     markers: Sequence[Marker] = ()
     capture: CaptureStatus | None = None
 
-    def written(self) -> Iterator[str]:
-        memories = [*self.ends.values(), *self.same_key, *([self.record] if self.record else [])]
-        yield from (memory.updated_at for memory in memories)
-        yield from (edge.written_at for edges in self.edges.values() for edge in edges)
-        yield from (marker.at for marker in self.markers)
-        if self.capture is not None:
-            yield self.capture.written_at
+    def written(self, findings: "_Findings") -> Iterator[str]:
+        """The instants of the rows that the answer uses. What is not in view must not cost a call that tells of it."""
+        if findings.record is not None:
+            memories = [*self.ends.values(), *self.same_key, findings.record]
+            yield from (memory.updated_at for memory in memories)
+            yield from (edge.written_at for edges in self.edges.values() for edge in edges)
+        if findings.view.project is not None:
+            yield from (marker.at for marker in self.markers)
+            if self.capture is not None:
+                yield self.capture.written_at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +145,7 @@ class _Expansion:
         findings = self._findings()
         if not self._read_bodies(findings):
             return None
-        if not self.live.settles(self.known.written()) and self.live.reread(self.store):
+        if not self.live.settles(self.known.written(findings)) and self.live.reread(self.store):
             findings = self._findings()
             if self._bodiless(findings):
                 return None

@@ -98,13 +98,12 @@ def get_memory(store: Writes, session: Session, memory: MemoryId) -> dict[str, J
 
     def attempt() -> dict[str, Json] | None:
         found = _read_memory(store, live, memory.id)
-        content = None if found is None else _body(store, live, found)
-        if found is not None and content is None:
+        if found is None or not live.value.may_read_memory(found):
+            raise NotFound
+        content = _body(store, live, found)
+        if content is None:
             return None
-        written = [] if found is None else [found.updated_at]
-        if not live.settles(written):
-            live.reread(store)
-        if found is None or content is None or not live.value.may_read_memory(found):
+        if not live.settles([found.updated_at]) and live.reread(store) and not live.value.may_read_memory(found):
             raise NotFound
         shown: dict[str, Json] = {"revision": found.revision, "digest": found.digest, "updated_at": found.updated_at}
         return {**memory_fields(found, content), **shown}

@@ -1,10 +1,11 @@
 """A small store with one of everything, and each of the product's requests against it."""
+# ruff: noqa: E501 - a request a line
 
 import json
 from typing import Any
 
-from tests.support.scripted import Rows
 from tests.hardening.world import ANN, BOB, LONG, LONGER, ROOT, Ask, World, edge, membership, memory
+from tests.support.scripted import Rows
 
 SPANS = [{"start": 5, "end": 900, "label": "part"}, {"start": 1_000, "end": 2_500, "label": "more"}]
 SEED: tuple[dict[str, Any], ...] = (

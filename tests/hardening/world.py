@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -27,7 +27,13 @@ Claims = Mapping[str, Any]
 
 
 def claims(sub: str, *roles: str, tenant: str = TENANT, **more: Any) -> Claims:
-    return {"sub": sub, "tenant_id": tenant, "roles": [*(roles or ("reader", "writer", "admin"))], "agents": ["*"], **more}
+    return {
+        "sub": sub,
+        "tenant_id": tenant,
+        "roles": [*(roles or ("reader", "writer", "admin"))],
+        "agents": ["*"],
+        **more,
+    }
 
 
 ROOT, ANN, BOB = claims("root"), claims("ann", "reader", "writer"), claims("bob", "reader", "writer")
@@ -131,8 +137,11 @@ _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 _MINTED = re.compile(r"grant_[a-z2-7]{26}|(?<=psg_.{32}_)[0-9a-z]{16}")
 _REQUEST = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _OF_A_MOMENT = frozenset(
-    "SK born cut source_born target_born anchor_born subject_born object_born updated_at written_at x1 x2 mark "
-    "due digest active at ttl first_at last_at count revision samples records_returned_total sample_1 sample_2 sample_3".split()
+    {
+        *("SK", "x1", "x2", "born", "cut", "digest", "mark", "due", "active", "at", "ttl", "count", "revision"),
+        *("source_born", "target_born", "anchor_born", "subject_born", "object_born", "updated_at", "written_at"),
+        *("first_at", "last_at", "samples", "records_returned_total", "sample_1", "sample_2", "sample_3"),
+    }
 )
 
 
@@ -187,9 +196,6 @@ def edge(source: str, relationship: str, target: str, **fields: Any) -> dict[str
 
 def membership(who: str, **place: str) -> dict[str, Any]:
     return {"kind": "membership", "principal_id": who, **place}
-
-
-MadeWorld = Callable[[], World]
 
 
 def template_gateway() -> Gateway:
