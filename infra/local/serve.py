@@ -1,9 +1,11 @@
 """Runs the product locally: a store, the template's tables, the sample, and the server, until told to stop."""
 
+import fcntl
 import json
 import os
 import shlex
 import signal
+import socket
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -53,8 +55,11 @@ class Options:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "Options":
+        port = environment.get("PORT") or str(DEFAULT_PORT)
+        if not port.isdecimal():
+            sys.exit(f"PORT must be a number, not {port!r}.")
         return cls(
-            port=int(environment.get("PORT") or DEFAULT_PORT),
+            port=int(port),
             endpoint=environment.get("DYNAMODB_ENDPOINT") or None,
             store=Path(environment.get("HOPSCOPE_STORE") or STORE),
         )
@@ -65,8 +70,28 @@ def _store(options: Options) -> Iterator[str]:
     if options.endpoint:
         yield options.endpoint
         return
-    with embedded_store(options.store) as endpoint:
+    with _alone_in(options.store), embedded_store(options.store) as endpoint:
         yield endpoint
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Of two stores in one folder the one that stops last would undo what the other wrote."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            sys.exit(f"Another server keeps its rows in {folder}. Stop it, or set HOPSCOPE_STORE to another folder.")
+        yield
+
+
+def _listening(port: int) -> socket.socket:
+    """The server's socket, taken before anything is started."""
+    try:
+        return socket.create_server(("127.0.0.1", port))
+    except (OSError, OverflowError) as fault:
+        sys.exit(f"Port {port} can't be used ({fault}). Set PORT to another.")
 
 
 @contextmanager
@@ -141,12 +166,11 @@ def serve(options: Options) -> None:
     # The server hands a signal on once it has shut down; a plain SIGTERM would then end us before the store stops.
     signal.signal(signal.SIGTERM, _stop)
     try:
-        with running(options) as gateway:
+        with _listening(options.port) as listener, running(options) as gateway:
             sys.stdout.write(_greeting(gateway, options))
             sys.stdout.flush()
-            uvicorn.run(
-                application(gateway), host="127.0.0.1", port=options.port, http="h11", ws="none", log_level="warning"
-            )
+            config = uvicorn.Config(application(gateway), http="h11", ws="none", log_level="warning")
+            uvicorn.Server(config).run(sockets=[listener])
     except KeyboardInterrupt:
         pass
     sys.stdout.write("\nStopped.\n")

@@ -99,3 +99,30 @@ def test_the_printed_calls_answer_and_a_signal_ends_it(served: tuple["subprocess
     assert process.wait(30) == 0
     assert "Stopped." in printed.read_text()
     assert (printed.parent / "store" / "dynamodb.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("PORT={port}", "can't be used"),
+        ("HOPSCOPE_STORE={store}", "Another server keeps its rows in"),
+        ("PORT=many", "PORT must be a number, not 'many'."),
+    ],
+)
+def test_a_second_server_says_what_is_in_its_way(
+    served: tuple["subprocess.Popen[str]", str, Path], tmp_path: Path, setting: str, said: str
+) -> None:
+    _, base, printed = served
+    name, _, value = setting.format(port=base.rpartition(":")[2], store=printed.parent / "store").partition("=")
+    mine = {"PORT": str(free_port()), "HOPSCOPE_STORE": str(tmp_path / "mine"), name: value}
+    done = subprocess.run(
+        [sys.executable, "-m", "infra.local"],
+        cwd=TEMPLATE.parent,
+        env={**os.environ, **mine},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert said in done.stderr
