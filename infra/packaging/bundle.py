@@ -105,7 +105,10 @@ class Bundle:
         chosen = [part for group in groups for part in ("--group", group)]
         with tempfile.TemporaryDirectory() as folder:
             requirements = Path(folder, "requirements.txt")
-            _uv("export", "--frozen", "--no-default-groups", *chosen, "--output-file", str(requirements))
+            _uv(
+                *("export", "--frozen", "--no-emit-project", "--no-default-groups", *chosen),
+                *("--output-file", str(requirements)),
+            )
             _uv(
                 *("pip", "install", "--no-deps", "--only-binary", ":all:", "--require-hashes"),
                 *("--python-platform", PLATFORMS[self.architecture], "--python-version", RUNTIME),
