@@ -259,12 +259,13 @@ def apply_grant_line(store: Records, session: Session, line: GrantLine) -> bool:
     grant_id = line.id or _id_of_line(tenant, line)
     for _ in range(_ATTEMPTS):
         wave = LiveAuthority(session).new_wave(store)
-        found = wave.grant(grant_id)
+        found, purges = wave.grant(grant_id), wave.active_purges()
         epochs = {project: wave.epoch(project) for project in line.projects}
         wave.run()
         before = found.value
-        grant = _lined(line, grant_id, {project: epoch.value for project, epoch in epochs.items()}, before, session)
-        if before == grant:
+        left = None if before is None else narrowed(before, purges.value)
+        grant = _lined(line, grant_id, {project: epoch.value for project, epoch in epochs.items()}, left, session)
+        if left == grant:
             return False
         if store.grants.replace(tenant, before, replace(grant, revision=grant.revision + 1)):
             return True

@@ -9,6 +9,8 @@ import pytest
 from shared.domain.errors import Conflict, Malformed, NotFound, Unavailable
 from shared.domain.instants import utc_text
 from shared.domain.principal import Role, Surface
+from shared.domain.purges import PurgeMode
+from shared.engine import purge
 from shared.engine.grants import (
     GrantId,
     GrantsOf,
@@ -18,10 +20,11 @@ from shared.engine.grants import (
     show_grant,
 )
 from shared.engine.importing import import_lines
+from shared.engine.purge import PurgeQuery, purge_project
 from shared.store.dynamo import Store
 from shared.store.table import Op
 from tests.support.records import FAR, TENANT, aggregates, counted, expand, grant, lines, member, memory_store, reader
-from tests.support.writing import exported, load, ndjson, note, session
+from tests.support.writing import exported, load, ndjson, note, session, swept
 
 BASE = (
     member("root", "p2"),
@@ -225,6 +228,23 @@ def test_a_revocation_outlives_the_line_that_was_imported_before_it(store: Store
     revoke_grant(store, session(TENANT), GrantId("g1"))
     load(store, TENANT, LINE)
     assert reason_of(store, "g1") == "grant_revoked"
+
+
+def test_a_line_meets_a_grant_as_a_purge_has_left_it_swept_or_not(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both, one = grant(store, "bob", "p2", "p3")["id"], grant(store, "bob", "p2")["id"]
+    earlier = [line for line in map(json.loads, exported(store, TENANT)) if line.get("id") == one]
+    at = purge_project(store, session(TENANT), PurgeQuery(project_id="p2", mode=PurgeMode.HARD))["at"]
+    monkeypatch.setattr(purge, "IN_FLIGHT", timedelta(seconds=-1))
+    for _ in ("before the sweep", "after it"):
+        own = [line for line in map(json.loads, exported(store, TENANT)) if line["kind"] == "grant"]
+        assert load(store, TENANT, *own)["unchanged"] == len(own) == 2
+        load(store, TENANT, *earlier)
+        shown = show_grant(store, session(TENANT), GrantId(one))
+        assert (shown["projects"], shown["revoked_at"]) == (["p2"], at)
+        assert show_grant(store, session(TENANT), GrantId(both))["projects"] == ["p3"]
+        swept(store, TENANT)
 
 
 def test_grants_survive_an_export_and_its_import(store: Store) -> None:

@@ -164,17 +164,20 @@ def _point(rows: Rows, key: Key) -> Item | None:
 
 
 def _page(rows: Rows, query: Query) -> Page:
+    partition, sort = ("x1", "x2") if query.index else ("PK", "SK")
     found = sorted(
-        (item for (pk, sk), item in rows.items() if pk == query.partition and query.low <= sk <= query.high),
-        key=itemgetter("SK"),
+        (row for row in rows.values() if row.get(partition) == query.partition and _within(query, str(row[sort]))),
+        key=itemgetter(sort),
         reverse=query.backward,
     )
-    if query.after is not None:
-        found = [
-            item for item in found if (str(item["SK"]) < query.after) == query.backward and item["SK"] != query.after
-        ]
     items = [copy(item) for item in found[: query.limit]]
-    return Page(items, str(items[-1]["SK"]) if len(found) > query.limit else None)
+    return Page(items, str(items[-1][sort]) if len(found) > query.limit else None)
+
+
+def _within(query: Query, sort: str) -> bool:
+    if query.after is not None and (sort == query.after or (sort < query.after) != query.backward):
+        return False
+    return query.low <= sort <= query.high
 
 
 def holds(op: Op, rows: Rows) -> bool:
