@@ -9,10 +9,11 @@ from functools import wraps
 from typing import Annotated, Any, Concatenate, ParamSpec
 from urllib.parse import urlsplit
 
+import httpx
 import typer
 from rich.console import Console
 
-from infra.cli.server import Failed, Server
+from infra.cli.server import Bearer, Failed, Server, Signed
 from infra.local.events import dev_token
 
 P = ParamSpec("P")
@@ -43,6 +44,10 @@ class Shared:
             rich_help_panel=_WHO,
         ),
     ] = None
+    iam: Annotated[
+        bool,
+        typer.Option("--iam", envvar="HOPSCOPE_IAM", help="Sign with AWS credentials.", rich_help_panel=_WHO),
+    ] = False
     principal: Annotated[
         str, typer.Option("--as", envvar="HOPSCOPE_AS", help="Local: who asks.", rich_help_panel=_WHO)
     ] = "ana"
@@ -58,14 +63,16 @@ class Shared:
     ] = "*"
     as_json: Annotated[bool, typer.Option("--json", help="The answer as it came.")] = False
 
-    def bearer(self) -> str:
-        """The token given, or for a server on this machine a development token."""
+    def auth(self) -> httpx.Auth:
+        """A signature, the token given, or for a server on this machine a development token."""
+        if self.iam:
+            return Signed()
         if self.token:
-            return self.token
+            return Bearer(self.token)
         if urlsplit(self.url).hostname not in _LOCAL:
-            raise Failed(f"{self.url} wants a token: set HOPSCOPE_TOKEN.", 2)
+            raise Failed(f"{self.url} wants a token: set HOPSCOPE_TOKEN, or sign with --iam.", 2)
         who = {"tenant_id": self.tenant, "sub": self.principal}
-        return dev_token({**who, "roles": words(self.roles), "agents": words(self.agents)})
+        return Bearer(dev_token({**who, "roles": words(self.roles), "agents": words(self.agents)}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +110,7 @@ def command(app: typer.Typer, name: str, *, example: str) -> Callable[[Command[P
         def called(*args: Any, **given: Any) -> None:
             shared = Shared(**{field.name: given.pop(field.name) for field in fields(Shared)})
             try:
-                session = Session(Server.at(shared.url, shared.bearer()), shared)
+                session = Session(Server.at(shared.url, shared.auth()), shared)
                 with session.server.client:
                     run(session, *args, **given)
             except Failed as failure:

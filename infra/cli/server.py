@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -18,7 +18,7 @@ _ATTEMPTS = 5
 _LONGEST_WAIT = 20.0
 
 _HINTS = {
-    HTTPStatus.UNAUTHORIZED: "A deployed server wants HOPSCOPE_TOKEN; a local one takes --as, --tenant and --roles.",
+    HTTPStatus.UNAUTHORIZED: "Deployed: set HOPSCOPE_TOKEN, or sign with --iam. Local: --as, --tenant, --roles.",
     HTTPStatus.FORBIDDEN: "Locally, add the role to --roles.",
 }
 
@@ -29,6 +29,42 @@ class Failed(Exception):
     def __init__(self, text: str, code: int = 1) -> None:
         super().__init__(text)
         self.code = code
+
+
+class Bearer(httpx.Auth):
+    """A token, sent as it is."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response]:
+        request.headers["Authorization"] = f"Bearer {self._token}"
+        yield request
+
+
+class Signed(httpx.Auth):
+    """A signature by this machine's AWS credentials, for a server that maps ARNs to principals."""
+
+    requires_request_body = True
+
+    def __init__(self) -> None:
+        import boto3  # slow to load, and few need it
+
+        session = boto3.Session()
+        credentials, region = session.get_credentials(), session.region_name
+        if credentials is None or region is None:
+            raise Failed("--iam needs AWS credentials and a region, as the AWS command line does.", 2)
+        self._credentials, self._region = credentials, region
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response]:
+        from botocore.auth import SigV4Auth
+        from botocore.awsrequest import AWSRequest
+
+        kept = {name: value for name, value in request.headers.items() if name in {"host", "content-type"}}
+        signed = AWSRequest(method=request.method, url=str(request.url), data=request.content, headers=kept)
+        SigV4Auth(self._credentials, "execute-api", self._region).add_auth(signed)
+        request.headers.update(dict(signed.headers.items()))
+        yield request
 
 
 REFUSED = 1
@@ -54,9 +90,8 @@ class Server:
     wait: Callable[[float], None] = time.sleep
 
     @classmethod
-    def at(cls, url: str, token: str) -> "Server":
-        headers = {"Authorization": f"Bearer {token}", "User-Agent": "hopscope-cli"}
-        return cls(httpx.Client(base_url=url, headers=headers, timeout=_TIMEOUT))
+    def at(cls, url: str, auth: httpx.Auth) -> "Server":
+        return cls(httpx.Client(base_url=url, auth=auth, headers={"User-Agent": "hopscope-cli"}, timeout=_TIMEOUT))
 
     def get(self, path: str, query: Mapping[str, str | None] | None = None) -> Any:
         return _body(self._send("GET", path, params=_given(query or {})))

@@ -13,11 +13,15 @@ from typing import Any
 import httpx
 import pytest
 import typer
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
 from typer.testing import CliRunner, Result
 
 from infra.cli import server
 from infra.cli.app import app
 from infra.cli.server import Server
+from infra.local.engine import DUMMY_CREDENTIALS
 from infra.local.events import HttpRequest
 from infra.local.gateway import Gateway
 from infra.local.template import Template
@@ -31,10 +35,8 @@ ADDRESS = "http://127.0.0.1:3000"
 def over(answer: Answer, patch: pytest.MonkeyPatch, *, waited: list[float] | None = None) -> None:
     """Every command's requests are answered by `answer`."""
 
-    def at(url: str, token: str) -> Server:
-        client = httpx.Client(
-            base_url=url, headers={"Authorization": f"Bearer {token}"}, transport=httpx.MockTransport(answer)
-        )
+    def at(url: str, auth: httpx.Auth) -> Server:
+        client = httpx.Client(base_url=url, auth=auth, transport=httpx.MockTransport(answer))
         return Server(client, (waited if waited is not None else []).append)
 
     patch.setattr(Server, "at", staticmethod(at))
@@ -170,7 +172,7 @@ def test_refusals_in_words(cli: Run) -> None:
     ("words", "said"),
     [
         (["import", "/no/such/file"], "/no/such/file: No such file or directory\n"),
-        (["expand", "a", "--url", "https://api.example"], "https://api.example wants a token: set HOPSCOPE_TOKEN.\n"),
+        (["expand", "a", "--url", "https://api.example"], "https://api.example wants a token: set HOPSCOPE_TOKEN"),
         (["expand", "a", "--url", "nonsense", "--token", "t"], "nonsense/ is no address: "),
     ],
 )
@@ -215,7 +217,7 @@ def test_a_server_that_stays_busy_or_silent_is_a_3(monkeypatch: pytest.MonkeyPat
 
 def test_refusals_of_a_gateway_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     over(lambda _: httpx.Response(401, json={"message": "Unauthorized"}), monkeypatch)
-    assert CliRunner().invoke(app, ["audit"]).stderr.startswith("401 Unauthorized\nA deployed server wants")
+    assert CliRunner().invoke(app, ["audit"]).stderr.startswith("401 Unauthorized\nDeployed: set HOPSCOPE_TOKEN")
     over(lambda _: httpx.Response(502, text="<html>"), monkeypatch)
     assert CliRunner().invoke(app, ["audit"]).stderr == "502 Bad Gateway\n"
     over(lambda _: httpx.Response(200, text="<html>"), monkeypatch)
@@ -246,6 +248,31 @@ def test_a_token_goes_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOPSCOPE_TOKEN", "ey.j.w")
     assert CliRunner().invoke(app, ["audit"]).exit_code == 0
     assert seen == ["api.example Bearer ey.j.w"]
+
+
+def test_a_signature_covers_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return httpx.Response(200, json={"aggregates": []})
+
+    over(answer, monkeypatch)
+    for name, value in {**DUMMY_CREDENTIALS, "HOPSCOPE_TOKEN": "unused"}.items():
+        monkeypatch.setenv(name, value)
+    words = ["audit", "--from", "2026-01-01", "--iam", "--url", "https://api.example"]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    sent = AWSRequest(
+        method="GET", url="https://api.example/api/audit?from=2026-01-01", headers={"host": "api.example"}
+    )
+    sent.context["timestamp"] = seen[0].headers["X-Amz-Date"]
+    auth = SigV4Auth(Credentials("local", "local"), "execute-api", "us-east-1")
+    sent.headers["X-Amz-Date"] = seen[0].headers["X-Amz-Date"]
+    signature = auth.signature(auth.string_to_sign(sent, auth.canonical_request(sent)), sent)
+    assert seen[0].headers["Authorization"] == (
+        f"AWS4-HMAC-SHA256 Credential=local/{auth.scope(sent).partition('/')[2]}, "
+        f"SignedHeaders=host;x-amz-date, Signature={signature}"
+    )
 
 
 def test_an_export_that_breaks_off_leaves_the_file_as_it_was(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
