@@ -39,6 +39,11 @@ class Incoming:
         return f"{self.method} {self.resource}"
 
     @property
+    def accepts_gzip(self) -> bool:
+        codings = self.headers.get("accept-encoding", "").lower().split(",")
+        return "gzip" in (coding.partition(";")[0].strip() for coding in codings)
+
+    @property
     def content_type(self) -> str:
         return self.headers.get("content-type", "").split(";")[0].strip().lower()
 

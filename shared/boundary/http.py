@@ -17,6 +17,8 @@ A `Page` is a route that anyone may read.
 Refusals leave in the contract's order: 401, 415, 413, 403, 400, then what the verb itself raises.
 """
 
+import gzip
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from time import monotonic
@@ -120,7 +122,7 @@ class Endpoint:
         counts = _NO_COUNTS
         try:
             result = self._run(event, request, context)
-            response = _success(result)
+            response = _success(result, request)
             counts = _counts(result)
         except Exception as error:  # noqa: BLE001 - here every error becomes an answer
             trace.failed(error)
@@ -246,11 +248,18 @@ def _body_members(operation: Operation, body: bytes | None) -> dict[str, object]
     return parse_object(body) if body else {}
 
 
-def _success(result: Result) -> Response:
+def _success(result: Result, request: Incoming) -> Response:
+    """The answer; one that is too large for the gateway is packed, where the caller takes that."""
     content = result if isinstance(result, Content) else Content(body=jsontext.encode(result))
-    if not fits(content.body):
+    headers = {"Content-Type": content.content_type, **content.headers}
+    if fits(content.body):
+        return respond(200, content.body, headers)
+    if not request.accepts_gzip:
+        raise TooLarge("The answer is too large to send. Ask for less, or accept gzip.")
+    packed = b64encode(gzip.compress(content.body.encode(), mtime=0)).decode()
+    if len(packed) > MAX_ANSWER_BYTES:
         raise TooLarge("The answer is too large to send. Ask for less.")
-    return respond(200, content.body, {"Content-Type": content.content_type, **content.headers})
+    return respond(200, packed, {**headers, "Content-Encoding": "gzip"}) | {"isBase64Encoded": True}
 
 
 def _counts(result: Result) -> dict[str, int]:

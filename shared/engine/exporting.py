@@ -24,7 +24,7 @@ from shared.engine.record_port import RecordWave
 from shared.engine.session import Session
 
 PAGE_BYTES = 1_500_000
-"""A page ends after the line that fills it. As JSON text in a JSON answer it may grow to twice as much and more."""
+"""A page ends before the line that would overfill it: a long line has a page of its own. Escaping may double a page."""
 
 _ROWS = 200
 _BODY_CHARACTERS = 1_000_000
@@ -67,11 +67,12 @@ def export_lines(store: ExportStore, session: Session, query: ExportQuery) -> Ex
         page = store.exports.page(tenant, after, _ROWS, session.deadline)
         for group in _groups(page.rows):
             for place, lines in _Rendering(store, session).lines(group):
-                if size >= PAGE_BYTES:
-                    return ExportedLines("".join(texts), encoded(after, bound))
                 new = [jsontext.encode(line) + "\n" for line in lines]
+                grown = size + sum(len(text.encode()) for text in new)
+                if texts and grown > PAGE_BYTES:
+                    return ExportedLines("".join(texts), encoded(after, bound))
                 texts += new
-                size += sum(len(text.encode()) for text in new)
+                size = grown
                 after = place
         if page.after is None:
             return ExportedLines("".join(texts), None)

@@ -1,6 +1,8 @@
 """From event to answer: precedence, shapes, the error table, and what must never leave."""
 
+import gzip
 import json
+from base64 import b64decode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -251,8 +253,15 @@ def test_a_fault_reads_as_unavailable_and_its_text_stays_inside(caplog: pytest.L
         assert "canary" not in output
 
 
-def test_an_answer_over_the_gateways_limit_is_refused_whole() -> None:
+def test_an_answer_over_the_gateways_limit_is_packed_where_the_caller_takes_that_or_refused_whole() -> None:
+    text = "\\" * 2_000_000
+
     def run(_store: Any, _session: Session, _query: Any) -> dict[str, Any]:
-        return {"text": "\\" * 2_000_000}
+        return {"text": text}
 
     assert make(run)(v2(READ, {"entity_ids": ["a"]}))["statusCode"] == 413
+    headers = {"content-type": "application/json", "accept-encoding": "deflate, GZip;q=0.8"}
+    answer = make(run)(v2(READ, {"entity_ids": ["a"]}, headers=headers))
+    assert (answer["statusCode"], answer["headers"]["Content-Encoding"]) == (200, "gzip")
+    assert answer["isBase64Encoded"] is True
+    assert json.loads(gzip.decompress(b64decode(answer["body"]))) == {"text": text}

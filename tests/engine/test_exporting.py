@@ -31,8 +31,17 @@ def test_pages_are_the_whole_in_order(store: Store, tenant: str, monkeypatch: py
     monkeypatch.setattr(exporting, "PAGE_BYTES", 12_000)
     monkeypatch.setattr(exporting, "_ROWS", 7)
     first = export_lines(store, session(tenant), ExportQuery())
-    assert len(first.text.splitlines()) == 3
+    assert len(first.text.splitlines()) == 2
     assert exported(store, tenant) == whole
+
+
+def test_a_long_line_has_a_page_of_its_own(store: Store, tenant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    load(store, tenant, note("a"), note("b", content=LONG), note("c"))
+    monkeypatch.setattr(exporting, "PAGE_BYTES", 2_000)
+    pages = [export_lines(store, session(tenant), ExportQuery())]
+    while cursor := pages[-1].next_cursor:
+        pages.append(export_lines(store, session(tenant), ExportQuery(cursor)))
+    assert [[json.loads(line)["id"] for line in page.text.splitlines()] for page in pages] == [["a"], ["b"], ["c"]]
 
 
 def test_a_cursor_is_good_for_its_tenant_alone(store: Store, tenant: str, monkeypatch: pytest.MonkeyPatch) -> None:
