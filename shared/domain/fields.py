@@ -19,12 +19,14 @@ MAX_NAME = 500
 MAX_DECLARED_NAME = 256
 MAX_CONTENT_BYTES = 4 * 1024 * 1024
 MAX_JSON_BYTES = 16 * 1024
+MAX_COUNT = 2**53 - 1
+"""What every reader of JSON keeps exactly."""
 MAX_ERRORS = 20
 """Faults named in one refusal; further ones say nothing new."""
 
 _TYPE = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _RELATIONSHIP = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
-_INTEGER = re.compile(r"[+-]?[0-9]{1,20}(?:\.0{1,20})?")
+_INTEGER = re.compile(r"[+-]?[0-9]{1,400}(?:\.0{1,20})?")
 _RESERVED_TYPES = ("passage", "entity")
 _MINTED_RELATIONSHIP = "SHARES_COMMUNITY"
 
@@ -186,15 +188,21 @@ class Fields:
             return None
         return round(float(value), 6) + 0.0
 
-    def integer(self, name: str, *, least: int | None = None) -> int | None:
+    def integer(self, name: str) -> int | None:
         value = self._values.get(name)
         if value is None:
             return None
         number = _integer(value)
-        if number is None or (least is not None and number < least):
-            self.fault(name, "must be an integer" if least is None else f"must be an integer, at least {least}")
-            return None
+        if number is None:
+            self.fault(name, "must be an integer")
         return number
+
+    def count(self, name: str) -> int | None:
+        number = self.integer(name)
+        if number is None or 0 <= number <= MAX_COUNT:
+            return number
+        self.fault(name, f"must be from 0 to {MAX_COUNT}")
+        return None
 
     def instant(self, name: str) -> str | None:
         value = self._values.get(name)

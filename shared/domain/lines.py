@@ -391,12 +391,12 @@ def grant_line(value: object) -> GrantLine:
 def capture_status_line(value: object) -> CaptureStatusLine:
     fields = Fields(value, ("project_id", "pending", "priorSetup", "gaps"))
     project_id = fields.required_id("project_id")
-    pending, prior_setup = (fields.integer(name, least=0) or 0 for name in ("pending", "priorSetup"))
+    pending, prior_setup = (fields.count(name) or 0 for name in ("pending", "priorSetup"))
     gaps: list[Gap] = []
     for path, item in fields.items("gaps"):
         inner = fields.inner(path, item, ("reason", "count"))
         reason = inner.word("reason", GapReason)
-        count = inner.integer("count", least=0)
+        count = inner.count("count")
         if reason is None or count is None:
             inner.missing("reason" if reason is None else "count")
         elif reason in (gap.reason for gap in gaps):

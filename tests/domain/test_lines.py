@@ -233,7 +233,8 @@ def test_the_body_of_a_single_write() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "wanted"), [(1, 1), (1.0, 1), ("1", 1), (" 1.0 ", 1), ("-2", -2), (1e300, int(1e300))]
+    ("given", "wanted"),
+    [(1, 1), (1.0, 1), ("1", 1), (" 1.0 ", 1), ("-2", -2), (1e300, int(1e300)), ("9" * 30, 10**30 - 1)],
 )
 def test_what_clients_send_for_an_integer(given: object, wanted: int) -> None:
     assert patch_fields({"if_revision": given}).if_revision == wanted
@@ -414,6 +415,8 @@ def test_capture_status() -> None:
         "p", 3, 1, (Gap(GapReason.RAW_EXPIRED, 2), Gap(GapReason.MAX_QUEUE_DEPTH, 0))
     )
     assert faults(parse_line, {**CAPTURE, "pending": -1}) == ["pending"]
+    assert faults(parse_line, {**CAPTURE, "priorSetup": 1e300}) == ["priorSetup"]
+    assert faults(parse_line, {**CAPTURE, "gaps": [{"reason": "raw_expired", "count": "9" * 30}]}) == ["gaps[0].count"]
     assert faults(parse_line, {**CAPTURE, "gaps": [{"reason": "boredom", "count": 1}]}) == ["gaps[0].reason"]
     assert faults(parse_line, {**CAPTURE, "gaps": [{"reason": "raw_expired"}]}) == ["gaps[0].count"]
     assert faults(parse_line, {**CAPTURE, "gaps": [*gaps, gaps[0]]}) == ["gaps[2].reason"]
