@@ -269,21 +269,25 @@ class _Lines:
             origin_id=None if memory.project_id is not None else memory.origin_id,
             grant_id=through,
         )
-        return line_json(memory, digest_of(memory, self.query.as_of, bodies), self._superseded_by(memory), handle)
+        superseded_by = [other.id for other in self._replacements(memory)]
+        return line_json(memory, digest_of(memory, self.query.as_of, bodies), superseded_by, handle)
 
-    def _superseded_by(self, memory: Memory) -> list[str]:
+    def _replacements(self, memory: Memory) -> list[Memory]:
+        """What the line names as replacing the record."""
         now = utc_text(self.session.arrived)
-        found = {
-            edge.source: self.ends.get(edge.source)
-            for edge in self.edges.get(memory.id, ())
-            if edge.source in self.ends and edge_holds(edge, self.ends[edge.source], memory, now)
-        }
-        return sorted(
-            name for name, end in found.items() if end is not None and end.id != memory.id and self._visible(end)
-        )
+        sources = {edge.source for edge in self.edges.get(memory.id, ()) if self._joins(edge, memory, now)}
+        return [self.ends[name] for name in sorted(sources) if name != memory.id and self._visible(self.ends[name])]
+
+    def _joins(self, edge: Edge, memory: Memory, now: str) -> bool:
+        return edge.source in self.ends and edge_holds(edge, self.ends[edge.source], memory, now)
+
+    def _needs_grant(self, memory: Memory) -> bool:
+        """Whether a line, or what it names, is told only because of the grant."""
+        replacements = self._replacements(memory)
+        return not self._own(memory) or not all(map(self.live.value.may_read_memory, replacements))
 
     def _settled(self, presented: Presented) -> bool:
-        through = any(not self._own(memory) for memory in self.chosen.values())
+        through = any(map(self._needs_grant, self.chosen.values()))
         served = Served(records=len(self.chosen), project=self.query.project, through_grant=through)
         return settle(self.store.audit, self.session, presented, served)
 

@@ -11,8 +11,8 @@ from shared.domain.errors import Forbidden, Malformed
 from shared.domain.principal import Surface
 from shared.engine.audit import AuditQuery, read_audit
 from shared.store.dynamo import Store
-from tests.support.records import TENANT, aggregates, counted, expand, grant, member, memory_store, reader
-from tests.support.writing import load, note, session
+from tests.support.records import TENANT, aggregates, counted, expand, grant, lines, member, memory_store, reader
+from tests.support.writing import link, load, note, session
 
 NOON = datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0)
 BASE = (
@@ -45,6 +45,15 @@ def held(store: Store) -> str:
 
 def use(store: Store, grant_id: str, record_id: str = "far", **fields: Any) -> None:
     expand(store, reader("bob", **fields), record_id, project="p1", accessId=grant_id)
+
+
+def test_a_line_that_names_what_only_the_grant_opens_has_used_it(store: Store, held: str) -> None:
+    load(store, TENANT, note("heir", project_id="p2"), note("kin", project_id="p1"))
+    load(store, TENANT, link("heir", "own", "SUPERSEDES"), link("kin", "kin", "SUPERSEDES"))
+    for record, said, outcomes in (("kin", "", ["unneeded"]), ("own", "superseded by heir", ["unneeded", "used"])):
+        (line,) = lines(store, reader("bob"), recordIds=[record], accessId=held)["lines"]
+        assert said in line["line"]
+        assert [outcome for _, outcome, _ in counted(store)] == outcomes
 
 
 def test_surfaces_outcomes_and_days_are_counted_apart(store: Store, held: str) -> None:
