@@ -230,16 +230,17 @@ _WHOLE = ("agent_id", "project_id", "channel", "anchor_ref", "entities", "relati
 
 def riding_declaration(value: object, project_id: str | None, channel: str | None, anchor: str) -> DeclareQuery:
     """The `associations` of a memory's write; project and channel default to the memory's. Raises Malformed."""
+    if not isinstance(value, dict):
+        raise Malformed(FieldError("", "must be an object"))
     fields = Fields(value, _WHOLE)
-    whole = value if isinstance(value, dict) else {}
     query = DeclareQuery(
         agent_id=fields.required_id("agent_id"),
         project_id=fields.id("project_id", default=project_id),
         channel=fields.id("channel", default=channel),
         anchor_ref=fields.id("anchor_ref", default=anchor),
-        entities=_listed(fields, whole, "entities"),
-        relations=_listed(fields, whole, "relations"),
-        retract=retraction(whole.get("retract")),
+        entities=_listed(fields, value, "entities"),
+        relations=_listed(fields, value, "relations"),
+        retract=retraction(value.get("retract")),
     )
     if query.anchor_ref != anchor:
         fields.fault("anchor_ref", "is the memory that the associations ride on")

@@ -92,6 +92,10 @@ class Fields:
     def present(self, name: str) -> bool:
         return self._values.get(name) is not None
 
+    def unjudged(self, name: str) -> object:
+        """The value as given, for whoever takes it to judge."""
+        return self._values.get(name)
+
     def content(self) -> str:
         """Content over its limit is refused at once, before what else may be wrong."""
         value = self._values.get("content")

@@ -77,7 +77,7 @@ class MemoryLine:
     channel: str | None = None
     created_at: str | None = None
     metadata: Mapping[str, Json] = field(default_factory=dict)
-    associations: Mapping[str, object] | None = None
+    associations: object = None
     spans: tuple[Span, ...] | None = None
     if_revision: int | None = None
 
@@ -461,7 +461,7 @@ def _memory(fields: Fields, *, path_id: str | None = None) -> MemoryLine:
         channel=fields.id("channel"),
         created_at=fields.instant("created_at"),
         metadata=fields.metadata(),
-        associations=fields.mapping("associations"),
+        associations=fields.unjudged("associations"),
         spans=fields.spans(len(content)),
         if_revision=fields.integer("if_revision"),
     )

@@ -51,7 +51,7 @@ def apply_associations(
         query = riding_declaration(raw, memory.project_id, memory.channel, memory.id)
     except Malformed as fault:
         for error in fault.errors:
-            declaration.drop(f"associations.{error.field}", error.message)
+            declaration.drop(f"associations.{error.field}".rstrip("."), error.message)
         return _Outcome(declaration).answer()
     if memory.scope == Scope.PRIVATE and memory.project_id is None:
         declaration.drop("associations", "a private memory without a project declares nothing")

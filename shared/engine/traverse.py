@@ -1,5 +1,6 @@
 """`traverse`: the declared neighbourhood of a name, within what the reader may read (contract, section 6)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from shared.domain.errors import Unavailable
@@ -78,12 +79,18 @@ class _Traversal:
         self.known.names = names.value
         if context is None:
             return
-        agents = context.value
-        project_id = AUTO if agents is None else agents.get(self.query.agent_id, "")
+        project_id = self._mapped_project(context.value)
         self.filters = self._filters(project_id)
         self.resolved["resolved_project_id"] = project_id
         if project_id == "":
             self.resolved["operating_context_warning"] = UNMAPPED
+
+    def _mapped_project(self, agents: Mapping[str, str] | None) -> str:
+        """What @auto stands for. An agent that the principal may not act as is answered like an unmapped one."""
+        if agents is None:
+            return AUTO
+        agent_id = self.query.agent_id
+        return agents.get(agent_id, "") if self.session.principal.may_act_as(agent_id) else ""
 
     def _filters(self, project_id: str | None) -> Filters:
         return Filters(

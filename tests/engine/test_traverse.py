@@ -238,3 +238,11 @@ def test_auto_names_the_project_of_the_agent(context: dict[str, str] | None, res
     assert ("operating_context_warning" in answer) is warned
     assert ids(answer) == [named(0).id]
     assert "resolved_project_id" not in asked(graph, "kiln")
+
+
+@pytest.mark.parametrize(("context", "resolved"), [({"a2": "atlas"}, ""), (None, "@auto")])
+def test_auto_does_not_tell_the_project_of_an_agent_of_others(context: dict[str, str] | None, resolved: str) -> None:
+    graph = DeclaredGraph(context=context)
+    foreign, unknown = (asked(graph, "kiln", agent_id=id_, project_id="@auto") for id_ in ("a2", "a3"))
+    assert foreign == unknown
+    assert foreign["resolved_project_id"] == resolved

@@ -278,13 +278,22 @@ def test_associations_ride_on_a_memory(call: Caller, load: Load, wil: Any) -> No
         ({}, {"agent_id": "a2", "entities": [{"name": "Gull"}]}),
         ({}, {"entities": [{"name": "Gull"}]}),
         ({}, {"agent_id": "a1", "entities": {"name": "Gull"}}),
+        ({}, {"agent_id": "a1", "entities": [{"name": "Gull"}], "retract": [], "names": 1}),
+        ({}, ["Gull"]),
+        ({}, "Gull"),
+        ({}, 5),
+        ({}, False),
     ],
 )
 def test_refused_associations_never_lose_the_memory(
-    call: Caller, wil: Any, claims_of: ClaimsOf, fields: dict[str, Any], associations: dict[str, Any]
+    call: Caller, wil: Any, claims_of: ClaimsOf, fields: dict[str, Any], associations: object
 ) -> None:
     line = {"type": "note", "name": "Log", "associations": associations, **fields}
-    assert call("PUT", "/api/memories/log", wil, line).status == 200
+    assert call("PUT", "/api/memories/log", wil, line).body == {"id": "log", "revision": 1, "created": True}
+    report = imported(call, wil, {"kind": "memory", "id": "log2", **line})
+    assert (report["applied"], report["rejected"]) == (1, 0)
+    assert [(error["line"], error["reason"][:12]) for error in report["errors"][:1]] == [(1, "associations")]
+    assert call("GET", "/api/memories/log2", wil).status == 200
     everyone = claims_of("wil", "reader", agents=["*"])
     for agent in ("a1", "a2"):
         assert found(call, everyone, "gull", agent_id=agent)["reason"] == "no_such_entity"
