@@ -16,6 +16,11 @@ CEILING = 2_000
 """The longest passage, and the longest body that is kept whole, in code points."""
 TARGET = (600, 1_200)
 BREADCRUMB_LIMIT = 200
+WINDOW, BUDGET = 64, 50_000
+"""The widest window of a slice and its largest budget. A body that one window could hold must fit its budget too."""
+
+_NARROWER = (1_200, 1_000, 850, 750, 680, 640)
+"""Upper bounds of the target for bodies over the budget, until they have more passages than a window."""
 MAX_SPANS = 64
 MAX_SPAN = 17_648
 
@@ -79,10 +84,17 @@ class _Structure:
 
 
 def cut(body: str) -> tuple[Piece, ...]:
-    """The passages of `body`, in order: concatenated they are the body. Each has 1 to 2,000 code points."""
+    """The passages of `body`, in order: concatenated they are the body. Each has 1 to 2,000 code points.
+
+    At most 64 of them are at most 50,000 code points, so that a slice of them all can be whole, but where blocks that
+    are kept whole make them longer.
+    """
     structure = _structure(body)
     headings = _levelled(structure)
-    ends = _ends(_ranks(body, structure.blocks, headings))
+    ranks = _ranks(body, structure.blocks, headings)
+    ends = _ends(ranks, TARGET[1])
+    if len(body) > BUDGET:
+        ends = next((more for most in _NARROWER if len(more := _ends(ranks, most)) > WINDOW), ends)
     starts = [0, *ends[:-1]] if ends else []
     crumbs = _breadcrumbs(body, starts, headings)
     return tuple(Piece(start, end, crumb) for start, end, crumb in zip(starts, ends, crumbs, strict=True))
@@ -245,21 +257,21 @@ def _extends(character: str) -> bool:
     )
 
 
-def _ends(ranks: bytearray) -> list[int]:
+def _ends(ranks: bytearray, most: int) -> list[int]:
     length = len(ranks) - 1
     ends: list[int] = []
     start = 0
     while start < length:
-        start = _next_end(ranks, start, length)
+        start = _next_end(ranks, start, length, most)
         ends.append(start)
     return ends
 
 
-def _next_end(ranks: bytearray, start: int, length: int) -> int:
+def _next_end(ranks: bytearray, start: int, length: int, most: int) -> int:
     """The best seam in the target range that leaves no stub behind; else a later one; else an earlier one."""
-    least, most = TARGET
+    least = TARGET[0]
     left = length - start
-    if left <= most:
+    if left <= TARGET[1]:
         return length
     window = _best(ranks, start + least, min(start + most, length - least))
     if ranks[window] != JOINED:

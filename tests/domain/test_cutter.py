@@ -161,6 +161,14 @@ def test_ten_thousand_headings_and_bodies_of_four_mebibytes_are_cut_in_time() ->
     assert time.process_time() - started < 20
 
 
+@pytest.mark.parametrize("length", [50_000, 50_001, 55_000, 62_000, 75_000])
+def test_what_one_window_could_hold_fits_its_budget(length: int) -> None:
+    body = ("A sentence of some words, and more. " * 30 + "\n\n") * 100
+    pieces = cut(body[:length])
+    assert (len(pieces) > 64) == (length > 50_000)
+    assert all(600 <= piece.end - piece.start <= 1_200 for piece in pieces[:-1])
+
+
 @pytest.mark.skipif(not PEPS.exists(), reason="the PEP texts are not beside this checkout")
 def test_every_pep_is_cut_well() -> None:
     bodies = [
@@ -174,6 +182,7 @@ def test_every_pep_is_cut_well() -> None:
         assert "".join(body[piece.start : piece.end] for piece in pieces) == body
         lengths += [piece.end - piece.start for piece in pieces]
         assert all(not unicodedata.combining(body[piece.start]) for piece in pieces)
+        assert len(pieces) > 64 or len(body) <= 50_000
     assert len(bodies) == 691
     assert max(lengths) <= CEILING
     assert TARGET[0] <= sum(lengths) / len(lengths) <= TARGET[1]
