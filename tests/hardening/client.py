@@ -110,9 +110,8 @@ class MemoryClient:
         page = found[: arguments["Limit"]]
         answer: dict[str, Any] = {"Items": [to_item(item) for item in page]}
         if len(page) == arguments["Limit"]:  # as DynamoDB does, whether or not more follows
-            answer["LastEvaluatedKey"] = {
-                name: {"S": str(page[-1][name])} for name in {_PARTITION, _SORT, partition, sort}
-            }
+            names = {_PARTITION, _SORT, partition, sort}
+            answer["LastEvaluatedKey"] = {name: {"S": str(page[-1][name])} for name in names}
         return answer
 
     def _write(self, arguments: Mapping[str, Any]) -> Any:

@@ -17,8 +17,10 @@ Act = Callable[[Called, Apply], Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """One kind of trouble. `passing` trouble must not be seen in the answer; `lasting` trouble meets every later call
-    of that operation too; after `ends` there is no store any more.
+    """One kind of trouble.
+
+    `passing` trouble must not be seen in the answer; `lasting` trouble meets every later call of that operation too;
+    after `ends` there is no store any more.
     """
 
     name: str

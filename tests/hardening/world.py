@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -27,13 +28,8 @@ Claims = Mapping[str, Any]
 
 
 def claims(sub: str, *roles: str, tenant: str = TENANT, **more: Any) -> Claims:
-    return {
-        "sub": sub,
-        "tenant_id": tenant,
-        "roles": [*(roles or ("reader", "writer", "admin"))],
-        "agents": ["*"],
-        **more,
-    }
+    held = [*(roles or ("reader", "writer", "admin"))]
+    return {"sub": sub, "tenant_id": tenant, "roles": held, "agents": ["*"], **more}
 
 
 ROOT, ANN, BOB = claims("root"), claims("ann", "reader", "writer"), claims("bob", "reader", "writer")
@@ -71,10 +67,11 @@ class World:
     gateway: Gateway
     client: MemoryClient = field(default_factory=MemoryClient)
     seconds: float = 29.0
+    pool: Executor = field(default_factory=Inline)
 
     @property
     def store(self) -> Store:
-        return Store(Table(self.client, "canary-table", Inline()))  # type: ignore[arg-type]
+        return Store(Table(self.client, "canary-table", self.pool))  # type: ignore[arg-type]
 
     def http(self, ask: Ask, *, rest: bool = False) -> Answer:
         text = ask.body if isinstance(ask.body, str | bytes) else json.dumps(ask.body)
