@@ -244,3 +244,13 @@ def test_a_purged_project_leaves_every_grant_for_good(store: Store, at_once: Non
 def test_only_a_member_may_purge(store: Store) -> None:
     with pytest.raises(NotFound):
         purged(store, "p9")
+
+
+def test_a_purge_comes_through_however_many_of_the_tenant_come_first(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load(store, TENANT, *GONE)
+    purge_rows, others = store.purges.purge, iter(range(20))
+    monkeypatch.setattr(store.purges, "purge", lambda *args: next(others, None) is None and purge_rows(*args))
+    assert purged(store)["project_id"] == "p2"
+    assert expand(store, reader("bob"), "m1", project="p2")["status"] == "unavailable"
