@@ -38,7 +38,8 @@ class StoreDidNotStartError(RuntimeError):
     """The embedded store ended, or stayed silent, while it was starting."""
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of the loopback interface that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -59,7 +60,8 @@ def _child_environment(port: int, state: Path | None) -> dict[str, str]:
     }
 
 
-def _is_up(endpoint: str) -> bool:
+def is_up(endpoint: str) -> bool:
+    """Whether an emulator answers there."""
     try:
         with urllib.request.urlopen(f"{endpoint}/_ministack/health", timeout=2) as answer:  # noqa: S310 - loopback
             return bool(answer.status == HTTPStatus.OK)
@@ -69,7 +71,7 @@ def _is_up(endpoint: str) -> bool:
 
 def _start(state: Path | None) -> tuple["subprocess.Popen[bytes]", str]:
     for _ in range(_ATTEMPTS):
-        port = _free_port()
+        port = free_port()
         endpoint = f"http://127.0.0.1:{port}"
         child = subprocess.Popen(
             [sys.executable, "-m", "infra.local.store_process"],
@@ -82,7 +84,7 @@ def _start(state: Path | None) -> tuple["subprocess.Popen[bytes]", str]:
         )
         give_up = time.monotonic() + _START_SECONDS
         while child.poll() is None and time.monotonic() < give_up:
-            if _is_up(endpoint):
+            if is_up(endpoint):
                 return child, endpoint
             time.sleep(0.05)
         _stop(child)

@@ -105,32 +105,6 @@ def test_every_variable_has_a_local_value(template: Template) -> None:
     assert not {name for name in environment if name.startswith("AWS_")} & os.environ.keys()
 
 
-def test_no_right_is_wider_than_a_key_prefix(resources: dict[str, Any]) -> None:
-    functions = of_type(resources, "AWS::Serverless::Function")
-    roles = of_type(resources, "AWS::IAM::Role")
-    used = [function["Properties"]["Role"]["Fn::GetAtt"][0] for function in functions.values()]
-    assert sorted(used) == sorted(roles)
-    for role in roles.values():
-        for policy in role["Properties"]["Policies"]:
-            for statement in policy["PolicyDocument"]["Statement"]:
-                actions = statement["Action"]
-                assert not [action for action in actions if "*" in action or action == "dynamodb:Scan"]
-                if actions[0].startswith("dynamodb:"):
-                    prefixes = statement["Condition"]["ForAllValues:StringLike"]["dynamodb:LeadingKeys"]
-                    assert all(len(prefix) == 3 and prefix.endswith("#*") for prefix in prefixes)
-
-
-@pytest.mark.parametrize("verb", ["ExpandNeighbors", "FetchSlice", "Traverse", "GrantRecheck", "Audit", "ExportLines"])
-def test_a_function_that_only_reads_may_write_nothing(resources: dict[str, Any], verb: str) -> None:
-    (table,) = [p for p in resources[f"{verb}Role"]["Properties"]["Policies"] if p["PolicyName"] == "table"]
-    actions = {action for statement in table["PolicyDocument"]["Statement"] for action in statement["Action"]}
-    assert actions <= {"dynamodb:BatchGetItem", "dynamodb:Query"}
-
-
-def test_meta_touches_no_table(resources: dict[str, Any]) -> None:
-    assert [policy["PolicyName"] for policy in resources["MetaRole"]["Properties"]["Policies"]] == ["logs"]
-
-
 def test_every_log_group_is_kept_and_bounded(resources: dict[str, Any]) -> None:
     groups = of_type(resources, "AWS::Logs::LogGroup")
     assert len(groups) == len(of_type(resources, "AWS::Serverless::Function")) + 1

@@ -1,0 +1,1 @@
+"""The template as deployed, off-cloud: CloudFormation, API Gateway, Lambda, IAM and DynamoDB of a local emulator."""
