@@ -126,9 +126,7 @@ def naming_from(item: Item) -> Naming:
         return str(item[name]) if name in item else None
 
     scope = DeclaredScope(str(item["agent_id"]), text("project_id"), text("channel"))
-    return Naming(
-        entity_id=str(item["entity_id"]), born=str(item["born"]), scope=scope, epoch=int(str(item["epoch"]))
-    )
+    return Naming(entity_id=str(item["entity_id"]), born=str(item["born"]), scope=scope, epoch=int(str(item["epoch"])))
 
 
 def context_from(item: Item | None) -> Mapping[str, str] | None:

@@ -119,9 +119,7 @@ class Wave:
     def relations(self, entity_id: str, *, limit: int, after: str | None = None) -> Pending[RelationPage]:
         return self._relations(keys.relations_of(self._tenant, entity_id), limit, after)
 
-    def relations_between(
-        self, one: str, other: str, *, limit: int, after: str | None = None
-    ) -> Pending[RelationPage]:
+    def relations_between(self, one: str, other: str, *, limit: int, after: str | None = None) -> Pending[RelationPage]:
         return self._relations(keys.relations_between(self._tenant, one, other), limit, after)
 
     def _relations(self, partition: str, limit: int, after: str | None) -> Pending[RelationPage]:
