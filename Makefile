@@ -1,6 +1,6 @@
 # Two commands on a bare machine with Python 3.11+ and make: `make run`, `make test`.
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-long bench conformance build format clean
+.PHONY: help run check test test-long bench conformance build licences audit format clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -45,6 +45,15 @@ conformance: $(READY) ## The official MCP conformance suite (needs Node 22)
 build: $(READY) ## Validate the template and build every bundle (needs Python 3.13)
 	$(SAM) validate --lint
 	$(SAM) build
+	$(BIN)/python -m infra.supply sbom .aws-sam/sbom.json
+
+licences: $(READY) ## List the licences of what is shipped, in docs/licences.md
+	$(BIN)/python -m infra.supply licences
+
+audit: $(READY) ## Known vulnerabilities of what is locked (asks a public service)
+	mkdir -p .aws-sam
+	$(BIN)/uv --quiet export --frozen --no-emit-project --all-groups --output-file .aws-sam/requirements.txt
+	$(BIN)/uv tool run pip-audit==2.10.1 --disable-pip --require-hashes --requirement .aws-sam/requirements.txt
 
 format: $(READY) ## Format and fix what can be fixed
 	$(BIN)/ruff format .

@@ -130,13 +130,14 @@ class MemoryClient:
         return {}
 
 
-def refusal(code: str, operation: str, **more: Any) -> ClientError:
-    return ClientError({"Error": {"Code": code, "Message": f"{code} of table canary-table"}, **more}, operation)
+def refusal(code: str, operation: str, reasons: list[Any] | None = None) -> ClientError:
+    response: Any = {"Error": {"Code": code, "Message": f"{code} of table canary-table"}}
+    return ClientError({**response, "CancellationReasons": reasons} if reasons else response, operation)
 
 
 def cancelled(*reasons: str) -> ClientError:
     found = [{"Code": reason, "Message": reason} for reason in reasons]
-    return refusal("TransactionCanceledException", "TransactWriteItems", CancellationReasons=found)
+    return refusal("TransactionCanceledException", "TransactWriteItems", found)
 
 
 def _key(raw: Mapping[str, Any]) -> Key:

@@ -4,16 +4,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from infra.local.template import Template
 from shared import runtime
 from shared.boundary.settings import settings
 from shared.store.dynamo import Store
-from tests.hardening.world import World, template_gateway
+from tests.hardening.world import World, template, template_gateway
 
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    for name, value in {**Template.load().environment(), "POWERTOOLS_TRACE_DISABLED": "true"}.items():
+    for name, value in {**template().environment(), "POWERTOOLS_TRACE_DISABLED": "true"}.items():
         monkeypatch.setenv(name, value)
     settings.cache_clear()
     made = World(template_gateway())

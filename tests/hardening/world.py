@@ -7,6 +7,7 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from time import monotonic
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -163,7 +164,7 @@ def shown(rows: Rows) -> list[str]:
         for (pk, _), item in seen.items()
         if item.get("cut") and item["passages"] != sum(pk == of and f"J#{item['cut']}#" in sk for of, sk in rows)
     ]
-    return [*standing(seen), f"torn: {torn}"]
+    return [*standing(seen), f"torn: {torn!r}"]
 
 
 def _ends(item: Item) -> Iterator[tuple[str, str]]:
@@ -195,5 +196,11 @@ def membership(who: str, **place: str) -> dict[str, Any]:
     return {"kind": "membership", "principal_id": who, **place}
 
 
+@cache
+def template() -> Template:
+    return Template.load()
+
+
+@cache
 def template_gateway() -> Gateway:
-    return Gateway(Template.load().routes())
+    return Gateway(template().routes())
