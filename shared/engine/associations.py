@@ -35,16 +35,16 @@ def declare_associations(store: Writes, session: Session, query: DeclareQuery) -
     """Declare and retract in one scope (contract, section 8). Raises `NotFound` where the principal may not declare."""
     registry = Registry(store, session)
     declaration = Declaration.read(query.entities, query.relations, query.retract)
-    return _applied(registry, query, declaration)
+    return _applied(registry, query, declaration).answer()
 
 
 def apply_associations(
     store: Writes, session: Session, memory: Memory, raw: object, *, declared_by: DeclaredBy = DeclaredBy.AGENT
-) -> dict[str, Json]:
+) -> "LineResult":
     """The `associations` of a memory that was just written, with the memory as anchor.
 
-    Of the same form as the answer of `declare_associations`; what was refused as a whole is one dropped item. An admin
-    may declare for any agent and project, as it may write any row.
+    What was refused as a whole is one dropped part. An admin may declare for any agent and project, as it may write any
+    row.
     """
     declaration = Declaration()
     try:
@@ -52,17 +52,17 @@ def apply_associations(
     except Malformed as fault:
         for error in fault.errors:
             declaration.drop(f"associations.{error.field}".rstrip("."), error.message)
-        return _Outcome(declaration).answer()
+        return _line_result(_Outcome(declaration))
     if memory.scope == Scope.PRIVATE and memory.project_id is None:
         declaration.drop("associations", "a private memory without a project declares nothing")
-        return _Outcome(declaration).answer()
+        return _line_result(_Outcome(declaration))
     registry = Registry(store, session, unrestricted=Role.ADMIN in session.principal.roles, declared_by=declared_by)
     read = Declaration.read(query.entities, query.relations, query.retract)
     try:
-        return _applied(registry, query, read)
+        return _line_result(_applied(registry, query, read))
     except NotFound:
         declaration.drop("associations", NO_SCOPE)
-        return _Outcome(declaration).answer()
+        return _line_result(_Outcome(declaration))
 
 
 # --- one declaration
@@ -70,9 +70,10 @@ def apply_associations(
 
 @dataclass(slots=True)
 class _Outcome:
-    """The answer of a declaration while it is applied."""
+    """The answer of a declaration while it is applied, and whether it changed the store."""
 
     declaration: Declaration
+    changed: bool = False
     entities: list[Json] = field(default_factory=list)
     mentioned: set[str] = field(default_factory=set)
     relations: dict[str, None] = field(default_factory=dict)
@@ -88,7 +89,7 @@ class _Outcome:
         }
 
 
-def _applied(registry: Registry, query: DeclareQuery, declaration: Declaration) -> dict[str, Json]:
+def _applied(registry: Registry, query: DeclareQuery, declaration: Declaration) -> _Outcome:
     scope = query.scope
     _read_ahead(registry, query, declaration)
     if not registry.may_declare(scope):
@@ -100,17 +101,17 @@ def _applied(registry: Registry, query: DeclareQuery, declaration: Declaration) 
     _retract(registry, scope, outcome)
     found = _declare_entities(registry, scope, outcome)
     if anchor is not None and found:
-        registry.mention([(anchor, entity) for entity in found.values()])
+        outcome.changed |= any(registry.mention([(anchor, entity) for entity in found.values()]))
         outcome.mentioned |= found.keys()
-    wishes = _relation_wishes(registry, scope, declaration, anchor)
-    registry.relate(wishes)
+    wishes = _relation_wishes(registry, scope, outcome, anchor)
+    outcome.changed |= any(registry.relate(wishes))
     if anchor is not None and not registry.lives(anchor):
         declaration.drop("anchor_ref", NO_MEMORY)
         outcome.mentioned.clear()
         wishes = [replace(wish, anchor=None) for wish in wishes]
-        registry.relate(wishes)
+        outcome.changed |= any(registry.relate(wishes))
     outcome.relations |= dict.fromkeys(wish.id for wish in wishes)
-    return outcome.answer()
+    return outcome
 
 
 def _read_ahead(registry: Registry, query: DeclareQuery, declaration: Declaration) -> None:
@@ -138,6 +139,7 @@ def _retract(registry: Registry, scope: DeclaredScope, outcome: _Outcome) -> Non
         "mentions": sum(registry.retract_mention(scope, one) for one in mentions),
         "aliases": sum(registry.retract_alias(scope, one) for one in aliases),
     }
+    outcome.changed |= any(outcome.retracted.values())
 
 
 def _declare_entities(registry: Registry, scope: DeclaredScope, outcome: _Outcome) -> dict[str, Entity]:
@@ -146,6 +148,7 @@ def _declare_entities(registry: Registry, scope: DeclaredScope, outcome: _Outcom
     for one, result in zip(declared, registry.declare([_entity_wish(scope, one) for one in declared]), strict=True):
         entity = _entity(result)
         found[entity.id] = entity
+        outcome.changed |= result.changed
         outcome.entities.append({"id": entity.id, "name": entity.name, "created": result.created})
         for path, alias in one.aliases:
             if alias in result.refused:
@@ -160,11 +163,13 @@ def _entity_wish(scope: DeclaredScope, declared: DeclaredEntity) -> EntityWish:
 
 
 def _relation_wishes(
-    registry: Registry, scope: DeclaredScope, declaration: Declaration, anchor: Memory | None
+    registry: Registry, scope: DeclaredScope, outcome: _Outcome, anchor: Memory | None
 ) -> list[RelationWish]:
-    declared = declaration.relations
+    declared = outcome.declaration.relations
     names = [name for one in declared for name in (one.subject, one.object)]
-    ends = [_entity(result) for result in registry.declare([EntityWish(scope, name) for name in names])]
+    results = registry.declare([EntityWish(scope, name) for name in names])
+    outcome.changed |= any(result.changed for result in results)
+    ends = [_entity(result) for result in results]
     return [
         RelationWish(scope=scope, subject=subject, predicate=one.predicate, object=object_, anchor=anchor)
         for one, subject, object_ in zip(declared, ends[::2], ends[1::2], strict=True)
@@ -177,6 +182,11 @@ def _entity(result: EntityResult) -> Entity:
 
 def _dropped(dropped: Dropped) -> Json:
     return {"item": dropped.item, "reason": dropped.reason}
+
+
+def _line_result(outcome: _Outcome) -> "LineResult":
+    notes = [f"{dropped.item}: {dropped.reason}" for dropped in outcome.declaration.dropped]
+    return LineResult(changed=outcome.changed, notes=notes)
 
 
 # --- lines of an import

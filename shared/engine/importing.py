@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar
 
 from shared.domain.completeness import CaptureStatus
 from shared.domain.errors import Forbidden, Malformed, NotFound, Refusal, TooLarge, Unavailable
@@ -165,6 +165,7 @@ class _Import:
         self.report = report
         self.pool = pool
         self.live = LiveAuthority(session)
+        self.riding: list[Numbered[MemoryLine]] = []
 
     # --- memberships
 
@@ -201,6 +202,7 @@ class _Import:
             self._write_memories(lines)
             verdicts, overtaken = self.report.verdicts, self.report.overtaken
             refused = [number for number, _ in lines if verdicts[number].outcome is Outcome.REJECTED]
+            self.riding += [one for one in lines if one[0] not in refused and one[1].associations is not None]
             lines = _of((overtaken[number] for number in refused if number in overtaken), MemoryLine)
 
     def _write_memories(self, lines: Sequence[Numbered[MemoryLine]]) -> None:
@@ -289,23 +291,22 @@ class _Import:
         """Names, then what rides on memories, then statements, each of which finds the names before it."""
         entities, relations = _of(lines, EntityLine), _of(lines, RelationLine)
         self._take(entities, apply_entity_lines(self.store, self.session, [line for _, line in entities]))
-        riding = [(number, line) for number, line in _of(lines, MemoryLine) if line.associations is not None]
-        for batch in _slices(riding, _BATCH):
+        for batch in _slices(sorted(self.riding, key=lambda numbered: numbered[0]), _BATCH):
             wave = self.live.new_wave(self.store)
             nodes = [wave.node(line.id) for _, line in batch]
             wave.run()
             for (number, line), node in zip(batch, nodes, strict=True):
-                if isinstance(node.value, Memory) and self.report.verdicts[number].outcome is not Outcome.REJECTED:
+                if isinstance(node.value, Memory):
                     self._associate(number, node.value, line.associations)
         self._take(relations, apply_relation_lines(self.store, self.session, [line for _, line in relations]))
 
     def _associate(self, number: int, memory: Memory, associations: object) -> None:
         """A part that is dropped is reported, and never loses the memory."""
         declared_by = DeclaredBy.OPERATOR if Role.ADMIN in self.session.principal.roles else DeclaredBy.AGENT
-        answer = apply_associations(self.store, self.session, memory, associations, declared_by=declared_by)
+        result = apply_associations(self.store, self.session, memory, associations, declared_by=declared_by)
         verdict = self.report.verdicts[number]
-        notes = tuple(f"{dropped['item']}: {dropped['reason']}" for dropped in cast("list[Any]", answer["dropped"]))
-        self.report.put({number: Verdict(verdict.outcome, verdict.reasons + notes)})
+        outcome = Outcome.APPLIED if result.changed else verdict.outcome
+        self.report.put({number: Verdict(outcome, (*verdict.reasons, *result.notes))})
 
     def _take(self, lines: Sequence[Numbered[Any]], results: Sequence[LineResult]) -> None:
         for (number, _), result in zip(lines, results, strict=True):

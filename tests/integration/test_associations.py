@@ -306,6 +306,32 @@ def imported(call: Caller, claims: dict[str, Any], *lines: dict[str, Any]) -> An
     return reply.body
 
 
+def test_the_associations_that_count_are_those_of_the_line_that_was_written(call: Caller, wil: Any, ann: Any) -> None:
+    def riding(name: str, **fields: Any) -> dict[str, Any]:
+        return note("log", associations={"agent_id": "a1", "entities": [{"name": name}]}, **fields)
+
+    report = imported(call, wil, riding("Gull"), riding("Tern"), riding("Auk", owner="ann"))
+    assert [report[count] for count in ("applied", "unchanged", "rejected")] == [1, 1, 1]
+    assert [names(found(call, ann, name)) for name in ("Gull", "Tern", "Auk")] == [[], ["Tern"], []]
+
+
+def test_a_line_is_unchanged_when_neither_the_memory_nor_its_associations_say_anything_new(
+    call: Caller, wil: Any
+) -> None:
+    parts: list[dict[str, Any]] = [
+        {"entities": [{"name": "Gull"}]},
+        {"entities": [{"name": "Gull", "aliases": ["Mew"]}]},
+        {"relations": [{"subject": "mew", "predicate": "sees", "object": "mew"}]},
+        {"relations": [{"subject": "Gull", "predicate": "sees", "object": "Tern"}]},
+        {"retract": {"aliases": [{"entity": "Gull", "alias": "mew"}]}},
+    ]
+    imported(call, wil, note("log"))
+    for part in parts:
+        line = note("log", associations={"agent_id": "a1", **part})
+        reports = [imported(call, wil, line) for _ in range(2)]
+        assert [(report["applied"], report["unchanged"]) for report in reports] == [(1, 0), (0, 1)]
+
+
 def test_the_order_of_lines_is_free(call: Caller, claims_of: ClaimsOf) -> None:
     lines = [
         named("Gull", aliases=["Mew", "Tern"], mentions=["n1"]),

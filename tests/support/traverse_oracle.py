@@ -52,7 +52,8 @@ class _Oracle:
         self.project = query.project_id
         self.extra: dict[str, Any] = {}
         if self.project == AUTO:
-            self.project = AUTO if graph.context is None else graph.context.get(query.agent_id, "")
+            mine = {agent: project for agent, project in (graph.context or {}).items() if principal.may_act_as(agent)}
+            self.project = AUTO if graph.context is None else mine.get(query.agent_id, "")
             self.extra["resolved_project_id"] = self.project
             if self.project == "":
                 self.extra["operating_context_warning"] = UNMAPPED
