@@ -18,6 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from infra import importer
 from infra.cli import show
+from infra.cli.callers import callers
 from infra.cli.command import Session, command, console, words
 from infra.cli.server import REFUSED, Failed, path
 
@@ -27,6 +28,7 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="A memory graph for agents.")
 grant = typer.Typer(no_args_is_help=True, help="Issue, show, list, revoke and recheck grants.")
 app.add_typer(grant, name="grant")
+app.add_typer(callers, name="caller")
 
 
 # --- the server
