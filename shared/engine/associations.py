@@ -229,7 +229,10 @@ def apply_entity_lines(store: Writes, session: Session, lines: Sequence[EntityLi
 
 
 def apply_relation_lines(store: Writes, session: Session, lines: Sequence[RelationLine]) -> list[LineResult]:
-    """Relations between names as they resolve after all entity lines; unknown ends are registered."""
+    """Relations between names as they resolve after all entity lines; unknown ends are registered.
+
+    An end may be an entity's id, as an export has it where nearer entities hide all names of a wider one.
+    """
     registry = _importing(store, session)
     results = [LineResult() for _ in lines]
     scopes = [DeclaredScope(line.agent_id, line.project_id, line.channel) for line in lines]
@@ -240,11 +243,13 @@ def apply_relation_lines(store: Writes, session: Session, lines: Sequence[Relati
             for scope in own.outward()
             for name in (line.subject, line.object)
         ],
-        nodes=[line.anchor_ref for line in lines if line.anchor_ref is not None],
+        nodes=[
+            *(line.anchor_ref for line in lines if line.anchor_ref is not None),
+            *(end for line in lines for end in (line.subject, line.object) if is_entity_id(end)),
+        ],
     )
     allowed = _allowed(registry, scopes, results)
-    names = [EntityWish(scopes[at], name) for at in allowed for name in (lines[at].subject, lines[at].object)]
-    ends = registry.declare(names)
+    ends = _line_ends(registry, [(scopes[at], end) for at in allowed for end in (lines[at].subject, lines[at].object)])
     wishes = []
     for at, subject, object_ in zip(allowed, ends[::2], ends[1::2], strict=True):
         results[at].changed = subject.created or object_.created
@@ -252,6 +257,18 @@ def apply_relation_lines(store: Writes, session: Session, lines: Sequence[Relati
     for at, changed in zip(allowed, registry.relate(wishes), strict=True):
         results[at].changed |= changed
     return results
+
+
+def _line_ends(registry: Registry, named: Sequence[tuple[DeclaredScope, str]]) -> list[EntityResult]:
+    """What each name leads to, or else each id of an entity that the scope sees."""
+    by_id = {
+        (scope, end): entity
+        for scope, end in named
+        if is_entity_id(end) and registry.resolved(scope, normalised(end)) is None
+        if (entity := registry.seen(scope, end)) is not None
+    }
+    made = iter(registry.declare([EntityWish(*one) for one in named if one not in by_id]))
+    return [EntityResult(entity=by_id[one]) if one in by_id else next(made) for one in named]
 
 
 def _line_relation(

@@ -221,7 +221,7 @@ class _Rendering:
         )
 
     def _names(self, rows: Sequence[Relation]) -> dict[tuple[str, DeclaredScope], str]:
-        """For each end the first of its names that means it in the relation's scope, where a nearer one may hide it."""
+        """For each end the first of its names that means it in the relation's scope; its id where all are hidden."""
         wanted = {
             (end, DeclaredScope(row.agent_id, row.project_id, row.channel)): names
             for row in rows
@@ -242,7 +242,7 @@ class _Rendering:
             return next((naming.entity_id for naming in found if naming is not None and self._names_one(naming)), None)
 
         return {
-            (end, scope): next((name for name in names if meant(scope, name) == end), names[0])
+            (end, scope): next((name for name in names if meant(scope, name) == end), end)
             for (end, scope), names in wanted.items()
         }
 

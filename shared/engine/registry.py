@@ -154,6 +154,14 @@ class Registry:
                 return entity
         return None
 
+    def seen(self, scope: DeclaredScope, entity_id_: str) -> Entity | None:
+        """The entity of an id, when it is of this scope or a wider one."""
+        entity = self.entities[entity_id_]
+        if entity is None or not self.authority.alive(entity):
+            return None
+        nearer = _scope_of(entity)
+        return entity if nearer in scope.outward() and self.may_declare(nearer) else None
+
     # --- who may
 
     def may_declare(self, scope: DeclaredScope) -> bool:

@@ -332,6 +332,34 @@ def test_a_line_is_unchanged_when_neither_the_memory_nor_its_associations_say_an
         assert [(report["applied"], report["unchanged"]) for report in reports] == [(1, 0), (0, 1)]
 
 
+def exported(call: Caller, claims: dict[str, Any]) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in call("GET", "/api/export", claims).body.splitlines()]
+
+
+def test_an_export_tells_a_hidden_end_by_its_id(call: Caller, claims_of: ClaimsOf) -> None:
+    root = claims_of("root", agents=["*"])
+    imported(call, root, member("root", "atlas"), named("Gull"), stated("Gull", "sees", "Tern", project_id="atlas"))
+    wide = found(call, root, "Gull", project_id="")["entities"][0]["id"]
+    imported(call, root, named("Gull", project_id="atlas", aliases=["Mew"]))
+    lines = exported(call, root)
+    assert [line["subject"] for line in lines if line["kind"] == "relation"] == [wide]
+    other = {**root, "tenant_id": f"{root['tenant_id']}-other"}
+    for counts in ([len(lines), 0, 0], [0, len(lines), 0]):
+        report = imported(call, other, *lines)
+        assert [report[count] for count in ("applied", "unchanged", "rejected")] == counts
+        assert found(call, other, "Tern") == found(call, root, "Tern")
+        assert names(found(call, other, "Tern")) == ["Tern", "Gull"]
+    assert exported(call, other) == lines
+
+
+def test_an_id_that_the_scope_does_not_see_is_a_name_as_any_other(call: Caller, claims_of: ClaimsOf) -> None:
+    root = claims_of("root", agents=["*"])
+    imported(call, root, member("root", "atlas"), named("Gull", project_id="atlas"))
+    near = found(call, root, "Gull")["entities"][0]["id"]
+    imported(call, root, stated(near, "sees", "Tern"))
+    assert names(found(call, root, near)) == [near, "Tern"]
+
+
 def test_the_order_of_lines_is_free(call: Caller, claims_of: ClaimsOf) -> None:
     lines = [
         named("Gull", aliases=["Mew", "Tern"], mentions=["n1"]),
