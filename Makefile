@@ -1,17 +1,18 @@
 # Two commands on a bare machine with Python 3.11+ and make: `make run`, `make test`.
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-long bench conformance build licences audit format clean
+.PHONY: help run check test test-long bench conformance build e2e e2e-long licences audit format clean
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
-SAM := SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=us-east-1 $(BIN)/uv tool run --from aws-sam-cli==1.170.0 sam
+SAM := $(BIN)/python -m infra.packaging.sam
+export ARCHITECTURE ?= arm64
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 help: ## Show the commands
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
 
 $(READY): pyproject.toml uv.lock
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed")'
@@ -42,10 +43,16 @@ bench: $(READY) ## Calls, rows and time of each verb
 conformance: $(READY) ## The official MCP conformance suite (needs Node 22)
 	infra/mcp/conformance.sh
 
-build: $(READY) ## Validate the template and build every bundle (needs Python 3.13)
+build: $(READY) ## Validate the template and build every bundle (ARCHITECTURE; needs Python 3.13)
 	$(SAM) validate --lint
 	$(SAM) build
 	$(BIN)/python -m infra.supply sbom .aws-sam/sbom.json
+
+e2e: $(READY) ## Deploy to a local emulator with IAM enforced, ask everything, delete (needs Python 3.13)
+	$(BIN)/python -m infra.e2e
+
+e2e-long: $(READY) ## The same, and take each right from each role
+	$(BIN)/python -m infra.e2e --rights
 
 licences: $(READY) ## List the licences of what is shipped, in docs/licences.md
 	$(BIN)/python -m infra.supply licences
