@@ -1,5 +1,6 @@
 """The template holds what the product promises: its table, its routes, and no right that a function doesn't need."""
 
+import json
 import os
 from typing import Any
 
@@ -8,6 +9,7 @@ import yaml
 
 from infra.local.gateway import imported
 from infra.local.template import TEMPLATE, Template, _Loader
+from shared.boundary.telemetry import measure
 
 OPEN_ROUTES = {
     "GET /health",
@@ -110,3 +112,163 @@ def test_every_log_group_is_kept_and_bounded(resources: dict[str, Any]) -> None:
     assert len(groups) == len(of_type(resources, "AWS::Serverless::Function")) + 1
     assert all(group["DeletionPolicy"] == "Retain" for group in groups.values())
     assert all("RetentionInDays" in group["Properties"] for group in groups.values())
+
+
+READERS = {"ExpandNeighbors", "FetchSlice", "Traverse", "ExpandRecord", "ContextLines", "Mcp"}
+
+
+@pytest.fixture(scope="module")
+def document() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.load(TEMPLATE.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506
+    return found
+
+
+def test_the_parameters_are_these(document: dict[str, Any]) -> None:
+    assert set(document["Parameters"]) == {
+        *("AuthMode", "JwtIssuer", "JwtAudience", "TenantClaim", "SubjectClaim", "RolesClaim", "AgentsClaim"),
+        *("ScopeKeysClaim", "AllowedOrigins", "Architecture", "LogLevel", "LogRetentionDays", "ThrottleRate"),
+        *("ThrottleBurst", "HeavyThrottleRate", "SweepSchedule", "SnapStart", "Canary", "CanaryType"),
+        *("AlarmTopicArn", "Revision"),
+    }
+    assert document["Parameters"]["AuthMode"]["AllowedValues"] == ["JWT", "IAM"]
+
+
+def test_every_route_and_every_permission_leads_to_the_alias(
+    document: dict[str, Any], resources: dict[str, Any]
+) -> None:
+    assert document["Globals"]["Function"]["AutoPublishAlias"] == "live"
+    for integration in of_type(resources, "AWS::ApiGatewayV2::Integration").values():
+        assert integration["Properties"]["IntegrationUri"]["Fn::Sub"].endswith(".Arn}:live/invocations")
+    for permission in of_type(resources, "AWS::Lambda::Permission").values():
+        assert permission["Properties"]["FunctionName"]["Ref"].endswith("Function.Alias")
+        assert "${HttpApi}/*" in permission["Properties"]["SourceArn"]["Fn::Sub"]
+
+
+def test_a_setting_that_decides_who_asks_makes_a_new_version(resources: dict[str, Any]) -> None:
+    for name, function in of_type(resources, "AWS::Serverless::Function").items():
+        described = function["Properties"]["VersionDescription"]["Fn::Sub"]
+        told = {"JwtIssuer"} if name == "MetaFunction" else {"AuthMode", "TenantClaim", "SubjectClaim", "RolesClaim"}
+        told |= set() if name == "MetaFunction" else {"AgentsClaim", "ScopeKeysClaim", "LogLevel"}
+        assert described.split() == [f"${{{parameter}}}" for parameter in described_order(told)]
+
+
+def described_order(told: set[str]) -> list[str]:
+    order = ("JwtIssuer", "AuthMode", "TenantClaim", "SubjectClaim", "RolesClaim", "AgentsClaim", "ScopeKeysClaim")
+    return [name for name in (*order, "LogLevel", "Revision") if name in told | {"Revision"}]
+
+
+def test_a_versions_description_fits(document: dict[str, Any]) -> None:
+    parameters = document["Parameters"]
+    claims = [parameters[name]["MaxLength"] for name in parameters if name.endswith("Claim")]
+    assert len(claims) == 5
+    assert len("JWT") + sum(claims) + len("WARNING") + parameters["Revision"]["MaxLength"] + 7 <= 256
+    assert parameters["JwtIssuer"]["MaxLength"] + parameters["Revision"]["MaxLength"] + 1 <= 256
+
+
+def test_a_canary_is_taken_back_by_an_alarm(document: dict[str, Any]) -> None:
+    assert document["Parameters"]["Canary"]["Default"] == "false"
+    assert document["Globals"]["Function"]["DeploymentPreference"] == {
+        "Enabled": {"Ref": "Canary"},
+        "Type": {"Ref": "CanaryType"},
+        "Alarms": [{"Ref": "ServerErrorsAlarm"}, {"Ref": "LatencyAlarm"}, {"Ref": "FaultsAlarm"}],
+    }
+
+
+def test_those_who_answer_readers_may_start_from_a_snapshot(resources: dict[str, Any]) -> None:
+    functions = of_type(resources, "AWS::Serverless::Function")
+    started = {name: found["Properties"].get("SnapStart") for name, found in functions.items()}
+    assert {name.removesuffix("Function") for name, found in started.items() if found} == READERS
+    assert all(found == {"ApplyOn": {"Ref": "SnapStart"}} for found in started.values() if found)
+
+
+ALARMS = {
+    "ServerErrorsAlarm": ("AWS/ApiGateway", "5xx"),
+    "LatencyAlarm": ("AWS/ApiGateway", "Latency"),
+    "ReadThrottleAlarm": ("AWS/DynamoDB", "ReadThrottleEvents"),
+    "WriteThrottleAlarm": ("AWS/DynamoDB", "WriteThrottleEvents"),
+    "FunctionThrottlesAlarm": ("AWS/Lambda", "Throttles"),
+    "SweepErrorsAlarm": ("AWS/Lambda", "Errors"),
+    "SweepDeadLettersAlarm": ("AWS/SQS", "ApproximateNumberOfMessagesVisible"),
+    "FaultsAlarm": ("Hopscope", "Faults"),
+    "AuditFailedAlarm": ("Hopscope", "AuditFailed"),
+    "SweepLagAlarm": ("Hopscope", "SweepLag"),
+    "SweepSilentAlarm": ("Hopscope", "SweepLag"),
+}
+
+
+def test_the_alarms(resources: dict[str, Any]) -> None:
+    alarms = of_type(resources, "AWS::CloudWatch::Alarm")
+    found = {
+        name: (alarm["Properties"]["Namespace"], alarm["Properties"]["MetricName"]) for name, alarm in alarms.items()
+    }
+    assert found == ALARMS
+    to_the_topic = {"Fn::If": ["HasAlarmTopic", [{"Ref": "AlarmTopicArn"}], {"Ref": "AWS::NoValue"}]}
+    assert all(alarm["Properties"]["AlarmActions"] == to_the_topic for alarm in alarms.values())
+    assert resources["LatencyAlarm"]["Properties"]["ExtendedStatistic"] == "p99"
+    silent = resources["SweepSilentAlarm"]["Properties"]
+    assert (silent["Statistic"], silent["TreatMissingData"]) == ("SampleCount", "breaching")
+
+
+def test_an_alarm_of_ours_watches_what_the_functions_emit(
+    resources: dict[str, Any], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("POWERTOOLS_METRICS_DISABLED", "POWERTOOLS_DEV"):
+        monkeypatch.delenv(name, raising=False)
+    for alarm in of_type(resources, "AWS::CloudWatch::Alarm").values():
+        watched = alarm["Properties"]
+        if watched["Namespace"] != "Hopscope":
+            continue
+        measure(watched["MetricName"], 1)
+        emitted = json.loads(capsys.readouterr().out.splitlines()[-1])
+        (told,) = emitted["_aws"]["CloudWatchMetrics"]
+        assert (told["Namespace"], told["Metrics"][0]["Name"]) == ("Hopscope", watched["MetricName"])
+        assert told["Dimensions"] == [[dimension["Name"] for dimension in watched["Dimensions"]]]
+        assert all(emitted[dimension["Name"]] == dimension["Value"] for dimension in watched["Dimensions"])
+
+
+def test_the_dashboard_is_json(resources: dict[str, Any]) -> None:
+    body = json.loads(resources["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"])
+    titles = [widget["properties"]["title"] for widget in body["widgets"]]
+    assert len(titles) == len(set(titles)) == 6
+    assert "AuditFailed" in json.dumps(body)
+
+
+def test_the_gateway_throttles_logs_and_lets_only_known_origins_ask(resources: dict[str, Any]) -> None:
+    stage = resources["HttpStage"]["Properties"]
+    assert stage["DefaultRouteSettings"]["ThrottlingRateLimit"] == {"Ref": "ThrottleRate"}
+    heavy = {"POST /api/import", "GET /api/export", "POST /api/projects/{id}/purge"}
+    assert set(stage["RouteSettings"]) == heavy
+    assert all(
+        route["ThrottlingRateLimit"] == {"Ref": "HeavyThrottleRate"} for route in stage["RouteSettings"].values()
+    )
+    assert set(json.loads(stage["AccessLogSettings"]["Format"])) >= {"requestId", "route", "status", "ms"}
+    assert "authorization" not in stage["AccessLogSettings"]["Format"].lower()
+    cors = resources["HttpApi"]["Properties"]["CorsConfiguration"]
+    assert cors["AllowOrigins"] == {"Ref": "AllowedOrigins"}
+    assert "AllowCredentials" not in cors
+
+
+def test_each_closed_route_asks_for_a_token_or_a_signature(resources: dict[str, Any]) -> None:
+    for route in of_type(resources, "AWS::ApiGatewayV2::Route").values():
+        properties = route["Properties"]
+        if properties["RouteKey"] in OPEN_ROUTES:
+            assert properties["AuthorizationType"] == "NONE"
+            continue
+        assert properties["AuthorizationType"] == {"Fn::If": ["UseJwt", "JWT", "AWS_IAM"]}
+        assert properties["AuthorizerId"]["Fn::If"][1] == {"Ref": "JwtAuthorizer"}
+    authorizer = resources["JwtAuthorizer"]["Properties"]
+    assert authorizer["JwtConfiguration"] == {"Issuer": {"Ref": "JwtIssuer"}, "Audience": {"Ref": "JwtAudience"}}
+    assert authorizer["IdentitySource"] == ["$request.header.Authorization"]
+
+
+def test_a_sweep_that_fails_leaves_a_message_and_does_not_meet_the_next(resources: dict[str, Any]) -> None:
+    sweep = resources["SweepFunction"]["Properties"]
+    assert sweep["Timeout"] < 60
+    assert sweep["EventInvokeConfig"]["DestinationConfig"]["OnFailure"] == {
+        "Type": "SQS",
+        "Destination": {"Fn::GetAtt": ["SweepDeadLetters", "Arn"]},
+    }
+    schedule = sweep["Events"]["Schedule"]["Properties"]
+    assert schedule["DeadLetterConfig"] == {"Arn": {"Fn::GetAtt": ["SweepDeadLetters", "Arn"]}}
+    (allowed,) = resources["SweepDeadLettersPolicy"]["Properties"]["PolicyDocument"]["Statement"]
+    assert allowed["Condition"] == {"ArnEquals": {"aws:SourceArn": {"Fn::GetAtt": ["SweepFunctionSchedule", "Arn"]}}}
