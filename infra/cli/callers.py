@@ -22,9 +22,7 @@ _Arn = Annotated[str, typer.Argument(help="A user's or a role's ARN; of an assum
 _Table = Annotated[str, typer.Option(envvar="TABLE_NAME", help="The deployment's table (its output TableName).")]
 
 
-@callers.command(
-    epilog="Example: hopscope caller add arn:aws:iam::123456789012:role/Agent --tenant t --principal ana"
-)
+@callers.command(epilog="Example: hopscope caller add arn:aws:iam::123456789012:role/Agent --tenant t --principal ana")
 def add(
     arn: _Arn,
     table: _Table,
