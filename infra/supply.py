@@ -76,8 +76,8 @@ def licence_of(package: str) -> str:
     except PackageNotFoundError:
         return ""
     classified = [one.rpartition(" :: ")[2] for one in said.get_all("Classifier") or () if one.startswith("License ::")]
-    words = said.get("License-Expression") or said.get("License") or "".join(classified[:1])
-    words = words.splitlines()[0].strip() if words else "".join(classified[:1])
+    told = [*(said.get_all("License-Expression") or ()), *(said.get_all("License") or ()), *classified]
+    words = next((line.strip() for text in told for line in text.splitlines()), "")
     return _EXPRESSIONS.get(words, words)
 
 

@@ -132,7 +132,9 @@ class MemoryClient:
 
 def refusal(code: str, operation: str, reasons: list[Any] | None = None) -> ClientError:
     response: Any = {"Error": {"Code": code, "Message": f"{code} of table canary-table"}}
-    return ClientError({**response, "CancellationReasons": reasons} if reasons else response, operation)
+    if reasons is not None:
+        response["CancellationReasons"] = reasons
+    return ClientError(response, operation)
 
 
 def cancelled(*reasons: str) -> ClientError:

@@ -35,7 +35,7 @@ def undisturbed(world: World, rows: Rows, ask: Ask) -> tuple[Answer, list[Called
         return world.http(ask), list(world.client.calls)
 
 
-STEPS = pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.long)])
+STEPS = pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.long)])
 READS = [ask.name for ask in reads("")]
 
 

@@ -59,7 +59,7 @@ RAW: dict[str, str | bytes] = {
     "no utf-8": b'{"a": "\xff\xfe"}', "utf-16": '{"a": 1}'.encode("utf-16"), "bom": b'\xef\xbb\xbf{"a": 1}', "blank": " \n ",
 }  # fmt: skip
 HUGE = b'{"name": "' + b"x" * (10 * 1024 * 1024 - 20) + b'"}'
-STEPS = pytest.mark.parametrize("step", [23, pytest.param(1, marks=pytest.mark.long)])
+STEPS = pytest.mark.parametrize("step", [41, pytest.param(1, marks=pytest.mark.long)])
 
 
 @pytest.fixture
