@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 import pytest
 from botocore.client import BaseClient
 from moto import mock_aws
-from moto.core import DEFAULT_ACCOUNT_ID as ACCOUNT_ID
+from moto.core.models import DEFAULT_ACCOUNT_ID as ACCOUNT_ID
 from moto.dynamodb.models import dynamodb_backends
 
 from infra.local.engine import DUMMY_CREDENTIALS, create_tables, embedded_store
