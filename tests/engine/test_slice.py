@@ -29,6 +29,7 @@ def store() -> Store:
         note("gaps", content=BODY, spans=SEAMS),
         note("plain", content="Short and whole."),
         note("empty"),
+        note("seamed", content="Short and whole.", spans=[{"start": 0, "end": 5, "label": "a"}]),
     )  # fmt: skip
     return built
 
@@ -86,7 +87,7 @@ def test_what_covers(store: Store) -> None:
     assert ask(store, "gaps", window=64)["total"] == 9
 
 
-@pytest.mark.parametrize(("name", "content"), [("plain", "Short and whole."), ("empty", "")])
+@pytest.mark.parametrize(("name", "content"), [("plain", "Short and whole."), ("seamed", "Short and whole."), ("empty", "")])
 def test_what_was_never_cut_comes_whole(store: Store, name: str, content: str) -> None:
     answer = ask(store, name, window=5)
     shown = {name: answer[name] for name in ("sliced", "total", "window_start", "passage_total", "covers_parent")}
@@ -161,6 +162,17 @@ def test_a_passage_of_an_earlier_cut(store: Store) -> None:
         ask(store, former[0])
 
 
+def test_a_cut_that_is_not_cleared_away_yet_is_never_shown(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its rows lie where the window of the current cut would be, and as many."""
+    former = passages(store)
+    monkeypatch.setattr("shared.store.cleanup.CleanUps.attempt", lambda *_: None)
+    spans = [*SEAMS, {"start": 90, "end": 2_090, "label": "rest"}]
+    put(store, session(T), "cut", content=BODY.upper().replace("0", "o"), spans=spans, project_id="p")
+    answer = ask(store, former[1], window=2)
+    assert [one["content"] for one in answer["passages"]] == ["oooooooo1 ", "oooooooo2 "]
+    assert answer["passages"][0]["id"] != former[1]
+
+
 def test_a_passage_that_never_was(store: Store) -> None:
     last = passages(store)[9]
     with pytest.raises(NotFound):
@@ -192,5 +204,8 @@ def test_what_it_costs(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [waves("cut"), waves("cut", window=64), waves(former), waves(former, window=64), waves("plain")] == [1] * 5
     put(store, session(T), "cut", content=BODY, project_id="p")
     assert waves(former) == 2
+    put(store, session(T), "cut", content="Uncut now.", project_id="p")
+    assert waves(former) == 1
+    put(store, session(T), "cut", content=BODY, project_id="p")
     monkeypatch.setattr("shared.engine.reading.CLOCK_ALLOWANCE", timedelta(days=1))
     assert waves("cut") == 2
