@@ -1,6 +1,6 @@
 # Two commands on a bare machine with Python 3.11+ and make: `make run`, `make test`.
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-long bench conformance build e2e e2e-long licences audit format clean
+.PHONY: help run check test test-long bench conformance build e2e e2e-long licences audit mutate fuzz format clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -61,6 +61,14 @@ audit: $(READY) ## Known vulnerabilities of what is locked (asks a public servic
 	mkdir -p .aws-sam
 	$(BIN)/uv --quiet export --frozen --no-emit-project --all-groups --output-file .aws-sam/requirements.txt
 	$(BIN)/uv tool run pip-audit==2.10.1 --disable-pip --require-hashes --requirement .aws-sam/requirements.txt
+
+mutate: $(READY) ## Mutants of the rules, and which of them live (docs/mutation.md)
+	$(BIN)/python -m tests.mutation
+
+fuzz: $(READY) ## Schemathesis against what `make run` serves (PORT)
+	$(BIN)/uv tool run schemathesis==4.32.5 run http://127.0.0.1:$(or $(PORT),3000)/openapi.json \
+	  --checks not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance \
+	  --header "Authorization: Bearer $$($(BIN)/python -c 'from infra.local.events import dev_token; from infra.local.serve import OPERATOR; print(dev_token(OPERATOR))')"
 
 format: $(READY) ## Format and fix what can be fixed
 	$(BIN)/ruff format .

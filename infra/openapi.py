@@ -173,7 +173,15 @@ def _mcp() -> Schema:
                 "content": {"application/json": {"schema": {"type": "object"}}},
             },
             "202": {"description": "A notification was received."},
-            **{str(s): {"$ref": f"#/components/responses/Problem{s}"} for s in (401, 413, 415, 429, 503)},
+            "400": {
+                "description": "A JSON-RPC error: not one message, or headers that differ from it.",
+                "content": {"application/json": {"schema": {"type": "object"}}},
+            },
+            "404": {
+                "description": "A JSON-RPC error: an unknown method of the stateless protocol.",
+                "content": {"application/json": {"schema": {"type": "object"}}},
+            },
+            **{str(s): {"$ref": f"#/components/responses/Problem{s}"} for s in (401, 403, 413, 415, 429, 503)},
         },
     }
 

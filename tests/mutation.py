@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -28,8 +29,8 @@ TARGETS: dict[str, tuple[str, ...]] = {
 }
 """Modules, and the tests that alone must kill their mutants."""
 
-SECONDS = 20
-"""A mutant that loops is as good as dead."""
+PATIENCE = 4
+"""A mutant whose tests take so many times as long as without it loops, and is as good as dead."""
 
 _COMPARED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,), ast.Lt: (ast.LtE, ast.Gt), ast.LtE: (ast.Lt, ast.Gt),
@@ -142,7 +143,7 @@ def passes(tests: tuple[str, ...]) -> bool:
     )
 
 
-def lives(mutant: Mutant, module: ModuleType, tests: tuple[str, ...]) -> bool | None:
+def lives(mutant: Mutant, module: ModuleType, tests: tuple[str, ...], seconds: float) -> bool | None:
     """Whether the tests pass with the mutant; None where it changes no function."""
     read, write = os.pipe()
     child = os.fork()
@@ -158,7 +159,7 @@ def lives(mutant: Mutant, module: ModuleType, tests: tuple[str, ...]) -> bool | 
             )
         os.write(write, verdict)
         os._exit(0)
-    ready, _, _ = select.select([read], [], [], SECONDS)
+    ready, _, _ = select.select([read], [], [], seconds)
     if not ready:
         os.kill(child, signal.SIGKILL)
     verdict = os.read(read, 4) if ready else b"dead"
@@ -172,11 +173,13 @@ def main(names: list[str]) -> int:
     for name in names or TARGETS:
         module = importlib.import_module(name)
         tests = TARGETS[name]
+        began = monotonic()
         if not passes(tests):
             sys.exit(f"the tests of {name} fail without a mutant")
+        seconds = 5 + PATIENCE * (monotonic() - began)
         count, alive_before = 0, survived
         for mutant in mutants(Path(str(module.__file__)).read_text(encoding="utf-8")):
-            alive = lives(mutant, module, tests)
+            alive = lives(mutant, module, tests, seconds)
             count += alive is not None
             if alive:
                 survived += 1

@@ -5,7 +5,7 @@ from anyio.to_thread import run_sync
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import Route, request_response
 
 from infra.local.events import HttpRequest
 from infra.local.gateway import MAX_BODY, Gateway
@@ -44,4 +44,6 @@ def application(gateway: Gateway) -> Starlette:
                 response.headers.append(name, value)
         return response
 
-    return Starlette(routes=[Route("/{path:path}", serve, methods=_METHODS)])
+    app = Starlette(routes=[Route("/{path:path}", serve, methods=_METHODS)])
+    app.router.default = request_response(serve)  # a path with a line break matches no route of Starlette's
+    return app

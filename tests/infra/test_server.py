@@ -73,3 +73,10 @@ def test_refusals_are_problem_documents(base: str) -> None:
     refused = httpx.get(f"{base}/api/memories/a")
     assert refused.status_code == 401
     assert refused.headers["content-type"] == "application/problem+json"
+
+
+def test_a_line_break_in_a_path_reaches_the_gateway(base: str) -> None:
+    answer = httpx.get(f"{base}/api/memories/a%0Ab", headers=TOKEN)
+    assert (answer.status_code, answer.json()["pathParameters"]) == (200, {"id": "a\nb"})
+    lost = httpx.get(f"{base}/else%0A", headers=TOKEN)
+    assert (lost.status_code, lost.headers["content-type"]) == (404, "application/problem+json")
