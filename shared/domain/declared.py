@@ -3,13 +3,12 @@
 Ids are functions of what is declared, so that an import repeats them; nothing here knows what is stored.
 """
 
-import base64
-import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from shared.domain.canonical import parse_json
+from shared.domain.digests import digest
 from shared.domain.errors import FieldError, Malformed
 from shared.domain.fields import Fields
 from shared.domain.ids import is_minted
@@ -28,6 +27,8 @@ TAKEN = "already names another entity in this scope"
 FULL = f"the entity has {MAX_STORED_ALIASES} aliases already"
 NO_MEMORY = "no such memory"
 NO_SCOPE = "no such agent or project"
+
+_NAMES = b"hopscope-name-1"
 
 T = TypeVar("T")
 
@@ -63,12 +64,12 @@ class Naming:
 
 def entity_id(scope: DeclaredScope, normal_name: str) -> str:
     """The id of the entity that has this normalised name in exactly this scope."""
-    return "ent_" + _digest("entity", *_parts(scope), normal_name)
+    return "ent_" + digest(_NAMES, "entity", *_parts(scope), normal_name)
 
 
 def relation_id(scope: DeclaredScope, subject: str, predicate: str, object_: str, anchor: str | None) -> str:
     """The id of a relation between two entity ids; the predicate counts in its normal form."""
-    return "rel_" + _digest("relation", *_parts(scope), subject, normalised(predicate), object_, anchor or "")
+    return "rel_" + digest(_NAMES, "relation", *_parts(scope), subject, normalised(predicate), object_, anchor or "")
 
 
 def in_order(aliases: Iterable[str]) -> tuple[str, ...]:
@@ -286,13 +287,3 @@ def _listed(fields: Fields, whole: Mapping[str, object], name: str) -> list[obje
 
 def _parts(scope: DeclaredScope) -> tuple[str, str, str]:
     return scope.agent_id, scope.project_id or "", scope.channel or ""
-
-
-def _digest(*parts: str) -> str:
-    """32 base-32 characters over the length-prefixed parts."""
-    hashed = hashlib.blake2b(digest_size=20, person=b"hopscope-name-1")
-    for part in parts:
-        data = part.encode()
-        hashed.update(len(data).to_bytes(4, "big"))
-        hashed.update(data)
-    return base64.b32encode(hashed.digest()).decode().lower()

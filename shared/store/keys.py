@@ -1,8 +1,6 @@
 """The key grammar of the table (docs/architecture.md). Keys hold ids and digests only, never names or text."""
 
-import base64
-import hashlib
-
+from shared.domain import digests
 from shared.domain.ids import passage_id
 from shared.domain.instants import inverted
 from shared.domain.scoring import WEIGHT_STEPS, Direction
@@ -25,13 +23,8 @@ CONTEXT = "CONTEXT"
 
 
 def digest(*parts: str) -> str:
-    """32 base-32 characters over the length-prefixed parts, so that no two lists of parts are confused."""
-    hashed = hashlib.blake2b(digest_size=20, person=b"hopscope-key-1")
-    for part in parts:
-        data = part.encode()
-        hashed.update(len(data).to_bytes(4, "big"))
-        hashed.update(data)
-    return base64.b32encode(hashed.digest()).decode().lower()
+    """A digest of the parts that names a partition or stands in a sort key."""
+    return digests.digest(b"hopscope-key-1", *parts)
 
 
 def sortable(text: str) -> str:
