@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from time import monotonic
+from math import inf
 from typing import Any, cast
 
 from shared.domain.errors import Unavailable
@@ -12,7 +12,7 @@ from shared.engine.session import Deadline
 from shared.engine.sweep import CLEANERS, Swept, sweep
 
 NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
-AMPLE = Deadline(monotonic() + 60)
+AMPLE = Deadline(inf)
 
 
 def task(mark: str, kind: str = "life", due: str = "2026-01-01T12:00:00.000Z") -> Task:
@@ -75,5 +75,11 @@ def test_a_cut_is_claimed_before_it_is_removed() -> None:
 
 def test_nothing_is_begun_when_the_time_is_over() -> None:
     queue = Queue([task("a")])
-    assert run(queue, Deadline(monotonic() - 1)) == Swept(remaining=1)
+    assert run(queue, Deadline(-inf)) == Swept(remaining=1)
     assert queue.done == []
+
+
+def test_the_lag_is_that_of_the_oldest_task_that_is_due() -> None:
+    queue = Queue([task("a", due="2026-01-01T11:59:00.500Z"), task("b", due="2026-01-01T11:58:00.000Z"), task("c")])
+    assert run(queue) == Swept(finished=3, lag=120)
+    assert run(Queue([task("a", due="2026-01-01T12:00:01.000Z")])) == Swept(waiting=1, lag=0)
