@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from shared.domain.errors import NotFound, Unavailable
+from shared.domain.model import Memberships
+from shared.engine.reading import LiveAuthority
 from shared.engine.slice import SliceQuery, fetch_slice, window_around
 from shared.engine.writes import MemoryId, delete_memory
 from shared.store.dynamo import Store
@@ -87,7 +89,9 @@ def test_what_covers(store: Store) -> None:
     assert ask(store, "gaps", window=64)["total"] == 9
 
 
-@pytest.mark.parametrize(("name", "content"), [("plain", "Short and whole."), ("seamed", "Short and whole."), ("empty", "")])
+@pytest.mark.parametrize(
+    ("name", "content"), [("plain", "Short and whole."), ("seamed", "Short and whole."), ("empty", "")]
+)
 def test_what_was_never_cut_comes_whole(store: Store, name: str, content: str) -> None:
     answer = ask(store, name, window=5)
     shown = {name: answer[name] for name in ("sliced", "total", "window_start", "passage_total", "covers_parent")}
@@ -209,3 +213,28 @@ def test_what_it_costs(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     put(store, session(T), "cut", content=BODY, project_id="p")
     monkeypatch.setattr("shared.engine.reading.CLOCK_ALLOWANCE", timedelta(days=1))
     assert waves("cut") == 2
+
+
+def test_what_is_forbidden_costs_no_more_than_what_is_absent(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shared.engine.reading.CLOCK_ALLOWANCE", timedelta(days=1))
+    meter = store.table.meter
+    for name in ("cut", "nothing"):
+        meter.reset()
+        with pytest.raises(NotFound):
+            ask(store, name, "bob")
+        assert meter.waves == 1
+
+
+def test_a_membership_that_ends_while_a_fresh_memory_is_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The authority is read again after the content, and the answer is what it says then."""
+    monkeypatch.setattr("shared.engine.reading.CLOCK_ALLOWANCE", timedelta(days=1))
+    reread = LiveAuthority.reread
+
+    def after_leaving(live: LiveAuthority, waves: Any) -> bool:
+        store.memberships.remove(T, "ann", Memberships(frozenset({"p"}), frozenset()))
+        return reread(live, waves)
+
+    monkeypatch.setattr(LiveAuthority, "reread", after_leaving)
+    assert ask(store, "plain")["parent_id"] == "plain"
+    with pytest.raises(NotFound):
+        ask(store, "cut")

@@ -162,7 +162,8 @@ def shown(rows: Rows) -> list[str]:
     torn = [
         item["id"]
         for (pk, _), item in seen.items()
-        if item.get("cut") and item["passages"] != sum(pk == of and sk.startswith(f"J#{item['cut']!s}#") for of, sk in rows)
+        if item.get("cut")
+        and item["passages"] != sum(pk == of and sk.startswith(f"J#{item['cut']!s}#") for of, sk in rows)
     ]
     return [*standing(seen), f"torn: {torn!r}"]
 
