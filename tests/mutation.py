@@ -1,9 +1,12 @@
 """Mutants of the rules that decide what a reader sees: `python -m tests.mutation [module…]` tells which ones live.
 
+`--shard 1/2` takes every second one, from the first: shards run side by side.
+
 Each mutant is one changed operator or constant in one function. It is put in place of the function's code in a forked
 process and the module's own tests are run there: no file is written. What may live is listed in docs/mutation.md.
 """
 
+import argparse
 import ast
 import importlib
 import os
@@ -13,6 +16,7 @@ import sys
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from time import monotonic
 from types import CodeType, FunctionType, ModuleType
@@ -25,9 +29,21 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "shared.domain.grants": ("tests/domain/test_grants.py",),
     "shared.domain.completeness": ("tests/domain/test_completeness.py",),
     "shared.engine.slice": ("tests/engine/test_slice.py",),
-    "shared.engine.walk": ("tests/engine/test_expand.py", "tests/engine/test_walk_properties.py"),
+    "shared.engine.walk": (
+        "tests/engine/test_walk.py",
+        "tests/engine/test_expand.py",
+        "tests/engine/test_walk_properties.py",
+    ),
+    "shared.engine.grants": ("tests/engine/test_presenting.py", "tests/engine/test_grants.py"),
+    "shared.engine.records": ("tests/engine/test_records.py", "tests/engine/test_purge.py"),
 }
 """Modules, and the tests that alone must kill their mutants."""
+
+PARTS: dict[str, tuple[str, ...]] = {
+    "shared.engine.grants": ("recheck", "present", "settle"),
+    "shared.engine.records": ("_status",),
+}
+"""Of these modules the named functions alone are changed."""
 
 PATIENCE = 4
 """A mutant whose tests take so many times as long as without it loops, and is as good as dead."""
@@ -56,10 +72,14 @@ class Mutant:
         return f"{self.line}: {self.before} → {self.after}"
 
 
-def mutants(source: str) -> Iterator[Mutant]:
-    """Every mutant of a module's functions."""
+def mutants(source: str, parts: tuple[str, ...] = ()) -> Iterator[Mutant]:
+    """Every mutant of a module's functions, or of those named."""
     tree = ast.parse(source)
+    named = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name in parts]
+    within = {id(node) for function in named for node in ast.walk(function)}
     for number, node in enumerate(ast.walk(tree)):
+        if parts and id(node) not in within:
+            continue
         for place in range(len(list(_changes(deepcopy(node))))):
             changed = deepcopy(tree)
             twin = list(ast.walk(changed))[number]
@@ -168,7 +188,8 @@ def lives(mutant: Mutant, module: ModuleType, tests: tuple[str, ...], seconds: f
     return None if verdict == b"skip" else verdict == b"live"
 
 
-def main(names: list[str]) -> int:
+def main(names: list[str], shard: int, shards: int) -> int:
+    os.environ["HOPSCOPE_MUTATING"] = "yes"  # read in tests/support/examples.py
     survived = 0
     for name in names or TARGETS:
         module = importlib.import_module(name)
@@ -178,7 +199,8 @@ def main(names: list[str]) -> int:
             sys.exit(f"the tests of {name} fail without a mutant")
         seconds = 5 + PATIENCE * (monotonic() - began)
         count, alive_before = 0, survived
-        for mutant in mutants(Path(str(module.__file__)).read_text(encoding="utf-8")):
+        every = mutants(Path(str(module.__file__)).read_text(encoding="utf-8"), PARTS.get(name, ()))
+        for mutant in islice(every, shard - 1, None, shards):
             alive = lives(mutant, module, tests, seconds)
             count += alive is not None
             if alive:
@@ -189,4 +211,8 @@ def main(names: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("modules", nargs="*")
+    arguments.add_argument("--shard", default="1/1")
+    given = arguments.parse_args()
+    main(given.modules, *map(int, given.shard.split("/")))

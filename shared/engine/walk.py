@@ -6,6 +6,7 @@ not known it says what to read next instead of guessing; called again with more 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from shared.domain.authority import Authority, is_retrievable
 from shared.domain.ids import PassageId, is_entity_id, passage_id
@@ -23,7 +24,6 @@ from shared.domain.scoring import (
     Direction,
     best_score_at,
     score,
-    walked_by_default,
 )
 from shared.engine.port import Lane
 
@@ -54,15 +54,8 @@ class WalkQuery:
     include_incoming: bool
     project: str | None
 
-    def follows(self, relationship: str, direction: Direction) -> bool:
-        """Whether edges of this relationship are walked that way (rules 3, 4 and 6)."""
-        if direction is _IN and not self.include_incoming:
-            return False
-        if self.relationship_types is None:
-            return walked_by_default(relationship, direction)
-        return relationship in self.relationship_types
-
     def allows(self, relationship: str) -> bool:
+        """Whether the relationship is walked at all (rule 4); which way it is, the lanes decide."""
         return self.relationship_types is None or relationship in self.relationship_types
 
     def lanes(self, node_id: str) -> list[Lane]:
@@ -129,7 +122,12 @@ class Needs:
         return bool(self.nodes or self.lanes)
 
     def lane(self, node_id: str, lane: Lane, rows: int) -> None:
-        self.lanes[node_id, lane] = max(rows, self.lanes.get((node_id, lane), 0))
+        self.lanes[node_id, lane] = max(rows, self.lanes.get((node_id, lane), rows))
+
+
+Order: TypeAlias = tuple[float, str, str, bool, str]
+_START: Order = (-2.0, "", "", False, "")
+"""Before every candidate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +143,9 @@ class Candidate:
     community: str | None = None
 
     @property
-    def order(self) -> tuple[float, str, str, bool, str]:
+    def order(self) -> Order:
         """Rule 5: weight, then (for one node) relationship name, outgoing before incoming, smallest community."""
-        return (-self.weight, self.other, self.relationship, self.direction is _IN, self.community or self.near)
+        return (-self.weight, self.other, self.relationship, self.direction is _IN, self.community or "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,29 +198,29 @@ class _Hop:
 
     distance: int
     candidates: list[Candidate] = field(default_factory=list)
-    open_lanes: list[tuple[tuple[float, str, str, bool, str], str, Lane]] = field(default_factory=list)
-    missing: bool = False
-    _by_node: dict[str, list[Candidate]] | None = None
+    open_lanes: list[tuple[Order, str, Lane]] = field(default_factory=list)
+    ways: dict[str, list[Candidate]] = field(default_factory=dict)
+    """The examined candidates by the node that they lead to, once all are in."""
 
-    def ways_to(self, node_id: str) -> Sequence[Candidate]:
-        """The examined candidates that lead to the node. Asked only once all candidates are in."""
-        if self._by_node is None:
-            self._by_node = {}
-            for candidate in self.candidates[:MAX_CANDIDATES]:
-                self._by_node.setdefault(candidate.other, []).append(candidate)
-        return self._by_node.get(node_id, ())
+    def put(self, candidates: Sequence[Candidate], rows: LaneRows, node_id: str, lane: Lane) -> None:
+        """Add what the known rows of a lane lead to."""
+        self.candidates += candidates
+        if rows.after is not None:
+            self.open_lanes.append((candidates[-1].order if candidates else _START, node_id, lane))
+
+    def close(self) -> None:
+        for candidate in self.candidates[:MAX_CANDIDATES]:
+            self.ways.setdefault(candidate.other, []).append(candidate)
 
     @property
-    def horizon(self) -> tuple[float, str, str, bool, str] | None:
+    def horizon(self) -> Order | None:
         return min((last for last, _, _ in self.open_lanes), default=None)
 
     @property
     def complete(self) -> bool:
-        """Whether all rows that may be examined are known."""
+        """Whether all rows that may be examined are known, once none of its lanes is unread."""
         horizon = self.horizon
-        if self.missing or horizon is None:
-            return not self.missing
-        return sum(candidate.order <= horizon for candidate in self.candidates) > MAX_CANDIDATES
+        return horizon is None or sum(candidate.order <= horizon for candidate in self.candidates) >= MAX_CANDIDATES
 
 
 class _Walk:
@@ -238,12 +236,10 @@ class _Walk:
 
     def run(self) -> Outcome:
         frontier = self._origins()
-        for distance in range(1, self.query.depth + 1):
-            if not frontier or self.outcome.needs:
-                break
-            for node_id in frontier:
-                self._use(node_id, None)
+        distance = 1
+        while frontier:
             frontier = self._hop(distance, frontier)
+            distance += 1
         self.results.sort(key=lambda reached: reached.order)
         self.outcome.results = self.results[: self.query.limit + 1]
         for reached in self.outcome.results:
@@ -256,10 +252,12 @@ class _Walk:
         unknown = [seed for seed in self.query.seeds if not self.known.has_node(seed)]
         for seed in unknown:
             self.outcome.needs.nodes[seed] = None
-        self._need_lanes(unknown, distance=1, seeds=True)
+        self._need_lanes(unknown, 1)
         if unknown:
             return []
         self.outcome.origins = [seed for seed in self.query.seeds if self._readable(seed)]
+        for seed in self.outcome.origins:
+            self._use(seed, None)
         return self.outcome.origins
 
     # --- one hop
@@ -270,9 +268,10 @@ class _Walk:
         taken = self._take(hop)
         if self.outcome.needs:
             return []
-        self.earlier.append(hop)
         if distance == self.query.depth or self._enough_at(distance + 1):
             return []
+        hop.close()
+        self.earlier.append(hop)
         taken.sort(key=lambda reached: reached.order)
         if len(taken) > MAX_ROUTES:
             self.outcome.bounded_by.add("routes")
@@ -288,7 +287,7 @@ class _Walk:
         horizon = hop.horizon
         for examined, candidate in enumerate(hop.candidates):
             beyond = horizon is not None and candidate.order > horizon
-            heaviest_ahead = -horizon[0] if horizon and beyond else candidate.weight
+            heaviest_ahead = max(candidate.weight, -horizon[0]) if horizon else candidate.weight
             if not unknown and self._settled(hop.distance, heaviest_ahead, taken):
                 return taken
             if beyond or len(unknown) >= room:
@@ -306,7 +305,7 @@ class _Walk:
 
     def _look_at(self, candidate: Candidate, distance: int, taken: list[Reached], unknown: dict[str, None]) -> None:
         """Take what the candidate reaches, or note that its other end is not known."""
-        if not self.query.follows(candidate.relationship, candidate.direction):
+        if not self.query.allows(candidate.relationship):
             return
         if not self._is_known(candidate.other):
             unknown[candidate.other] = None
@@ -334,22 +333,21 @@ class _Walk:
         edge = candidate.edge
         if edge is None:
             return True
-        if candidate.community is not None:
-            near = self.known.hinge(candidate.community)
-            if isinstance(node, Memory) and node.type == COMMUNITY:
-                return False
+        if candidate.community is None:
+            near, forward = self.known.hinge(candidate.near), candidate.direction is _OUT
+        elif node_type(candidate.other, node) == COMMUNITY:
+            return False
         else:
-            near = self.known.hinge(candidate.near)
-        forward = candidate.direction is _OUT and candidate.community is None
+            near, forward = self.known.hinge(candidate.community), False
         source, target = (near, node) if forward else (node, near)
-        return source is not None and target is not None and edge_holds(edge, source, target, self.now)
+        return edge_holds(edge, source, target, self.now)
 
     def _reached_earlier(self, node_id: str, node: Node) -> bool:
         """Whether an earlier hop reaches the node, though it did not have to take it."""
         return any(
-            self.query.follows(candidate.relationship, candidate.direction) and self._holds(candidate, node)
+            self.query.allows(candidate.relationship) and self._holds(candidate, node)
             for hop in self.earlier
-            for candidate in hop.ways_to(node_id)
+            for candidate in hop.ways.get(node_id, ())
         )
 
     # --- when a hop, or the walk, may stop
@@ -377,35 +375,28 @@ class _Walk:
         hop = _Hop(distance)
         for node_id in frontier:
             for lane in self._lanes_of(node_id):
-                hop.candidates += self._lane_candidates(hop, node_id, lane)
+                self._put_lane(hop, node_id, lane)
             hop.candidates += self._minted_passages(node_id)
+        self._need_lanes(frontier, distance)
         if distance == 1:
-            hop.candidates += self._shared_communities(hop, frontier)
-        elif hop.candidates or hop.missing:
+            self._put_shared_communities(hop, frontier)
+        elif hop.candidates or self.outcome.needs:
             for before in self.earlier:
                 if not before.complete:
                     self._need_rows(before)
-        if hop.missing:
-            self._need_lanes(frontier, distance, seeds=distance == 1)
         hop.candidates.sort(key=lambda candidate: candidate.order)
         return hop
 
     def _lanes_of(self, node_id: str) -> list[Lane]:
         return [] if passage_id(node_id) else self.query.lanes(node_id)
 
-    def _lane_candidates(self, hop: _Hop, node_id: str, lane: Lane) -> Iterator[Candidate]:
+    def _put_lane(self, hop: _Hop, node_id: str, lane: Lane) -> None:
         rows = self.known.lanes.get((node_id, lane))
         if rows is None:
-            hop.missing = True
             return
-        last: Candidate | None = None
-        for edge in rows.edges:
-            other = edge.target if lane.direction is _OUT else edge.source
-            last = Candidate(edge.weight, other, edge.relationship, lane.direction, node_id, edge)
-            yield last
-        if rows.after is not None:
-            floor = (-2.0, "", "", False, "")
-            hop.open_lanes.append((last.order if last else floor, node_id, lane))
+        ways = [(edge.target if lane.direction is _OUT else edge.source, edge) for edge in rows.edges]
+        found = [Candidate(e.weight, other, e.relationship, lane.direction, node_id, e) for other, e in ways]
+        hop.put(found, rows, node_id, lane)
 
     def _minted_passages(self, node_id: str) -> Iterator[Candidate]:
         """Rule 9: from a memory to the passages of its current cut, from a passage to its memory."""
@@ -419,34 +410,29 @@ class _Walk:
             for index in range(min(memory.passages, MAX_CANDIDATES + 1)):
                 yield Candidate(weight, str(PassageId(memory.ref, memory.cut, index)), PART_OF, _IN, node_id)
 
-    def _shared_communities(self, hop: _Hop, frontier: Sequence[str]) -> Iterator[Candidate]:
+    def _put_shared_communities(self, hop: _Hop, frontier: Sequence[str]) -> None:
         """Rule 8: other members of the readable communities that a seed belongs to."""
         if not self.query.allows(SHARES_COMMUNITY):
             return
         weight = WEIGHTS[SHARES_COMMUNITY]
         for seed in frontier:
-            for community in self._communities_of(hop, seed):
+            for community in self._communities_of(seed):
                 self._use(community, None)
                 rows = self.known.lanes.get((community, _MEMBERS))
                 if rows is None:
                     self.outcome.needs.lane(community, _MEMBERS, self._page(1))
                     continue
-                last: Candidate | None = None
-                for edge in rows.edges:
-                    last = Candidate(weight, edge.source, SHARES_COMMUNITY, _OUT, seed, edge, community)
-                    yield last
-                if rows.after is not None:
-                    floor = (-2.0, "", "", False, "")
-                    hop.open_lanes.append((last.order if last else floor, community, _MEMBERS))
+                found = [Candidate(weight, e.source, SHARES_COMMUNITY, _OUT, seed, e, community) for e in rows.edges]
+                hop.put(found, rows, community, _MEMBERS)
 
-    def _communities_of(self, hop: _Hop, seed: str) -> Iterator[str]:
+    def _communities_of(self, seed: str) -> Iterator[str]:
         rows = self.known.lanes.get((seed, _COMMUNITIES_OF))
         if rows is None:
-            if self._may_belong(seed):
-                hop.missing = True
             return
         if rows.after is not None and len(rows.edges) < MAX_CANDIDATES:
             self.outcome.needs.lane(seed, _COMMUNITIES_OF, MAX_CANDIDATES)
+        elif rows.after is not None:
+            self.outcome.bounded_by.add("candidates")
         source = self.known.hinge(seed)
         for edge in rows.edges:
             if not self.known.has_node(edge.target):
@@ -458,7 +444,6 @@ class _Walk:
                 isinstance(community, Memory)
                 and community.type == COMMUNITY
                 and community.state is State.ACTIVE
-                and source is not None
                 and edge_holds(edge, source, community, self.now)
                 and self._readable(community.id)
             ):
@@ -482,18 +467,15 @@ class _Walk:
         for node_id in unknown:
             self.outcome.needs.nodes[node_id] = None
         if hop.distance < self.query.depth:
-            onward = [node_id for node_id in unknown if passage_id(node_id) is None]
-            self._need_lanes(onward[: max(routes, 0)], hop.distance + 1)
+            self._need_lanes(unknown[: max(routes, 0)], hop.distance + 1)
 
-    def _need_lanes(self, frontier: Sequence[str], distance: int, *, seeds: bool = False) -> None:
+    def _need_lanes(self, frontier: Sequence[str], distance: int) -> None:
         wanted = [(node_id, lane) for node_id in frontier for lane in self._lanes_of(node_id)]
-        if not wanted and not seeds:
-            return
-        rows = max(5, min(self._page(distance), MAX_CANDIDATES // max(1, len(wanted))))
         for node_id, lane in wanted:
             if (node_id, lane) not in self.known.lanes:
+                rows = max(5, min(self._page(distance), MAX_CANDIDATES // len(wanted)))
                 self.outcome.needs.lane(node_id, lane, rows)
-        if seeds and self.query.allows(SHARES_COMMUNITY):
+        if distance == 1 and self.query.allows(SHARES_COMMUNITY):
             for node_id in frontier:
                 if self._may_belong(node_id) and (node_id, _COMMUNITIES_OF) not in self.known.lanes:
                     self.outcome.needs.lane(node_id, _COMMUNITIES_OF, MAX_ROUTES)
@@ -508,7 +490,7 @@ class _Walk:
         """More of the lanes whose known rows end first: four times as many, within what may be examined in all."""
         lanes = sorted(hop.open_lanes, key=lambda lane: lane[0])
         lanes = lanes[: max(4, len(lanes) // 2)]
-        share = max(16, 2 * (MAX_CANDIDATES + 1) // len(lanes))
+        share = max(16, 2 * MAX_CANDIDATES // len(lanes))
         for _, node_id, lane in lanes:
             have = len(self.known.lanes[node_id, lane].edges)
             self.outcome.needs.lane(node_id, lane, min(max(4 * have, 16), have + share))
@@ -524,7 +506,7 @@ class _Walk:
     def _readable(self, node_id: str) -> bool:
         """Whether this reader's graph has the node at all (as a seed: superseded ones too)."""
         node = self.known.hinge(node_id)
-        if node is None or (self.query.project is not None and not self._in_project(node)):
+        if node is None or not self._in_project(node):
             return False
         if isinstance(node, Entity):
             return self.authority.may_read_entity(node)
@@ -543,7 +525,7 @@ class _Walk:
 
     def _in_project(self, node: Node) -> bool:
         project = self.query.project
-        return project is not None and node.project_id == project and self.authority.is_member(project)
+        return project is None or (node.project_id == project and self.authority.is_member(project))
 
     def _use(self, node_id: str, reached: Reached | None) -> None:
         self.outcome.used[self.known.hinge_id(node_id)] = None
@@ -561,10 +543,12 @@ def node_type(node_id: str, node: Node) -> str:
     return node.type if passage_id(node_id) is None else "passage"
 
 
-def edge_holds(edge: Edge, source: Node, target: Node, now: str) -> bool:
+def edge_holds(edge: Edge, source: Node | None, target: Node | None, now: str) -> bool:
     """Whether the edge belongs to these lives of its ends and has not expired."""
     return (
-        edge.source_born == source.born
+        source is not None
+        and target is not None
+        and edge.source_born == source.born
         and edge.target_born == target.born
         and (edge.expires_at is None or now < edge.expires_at)
     )

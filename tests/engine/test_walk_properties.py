@@ -4,7 +4,7 @@ import random
 from dataclasses import replace
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.domain.authority import Authority
@@ -13,6 +13,7 @@ from shared.domain.principal import Principal, Role
 from shared.engine.expand import ExpandQuery, expand_neighbors
 from shared.engine.session import Session
 from shared.engine.walk import WalkQuery
+from tests.support.examples import examples
 from tests.support.graphs import BORN, Graph, edge, entity, memory, passage_ids
 from tests.support.walk_oracle import expected, readable_part
 
@@ -102,7 +103,7 @@ def shown(answer: dict[str, Any]) -> list[tuple[Any, ...]]:
 CHANCES = st.integers(0, 2**63).map(random.Random)
 
 
-@settings(max_examples=600, deadline=None)
+@examples(600)
 @given(CHANCES)
 def test_the_answer_is_the_oracles(chance: random.Random) -> None:
     graph = graph_of(chance)
@@ -115,7 +116,7 @@ def test_the_answer_is_the_oracles(chance: random.Random) -> None:
     assert answer["truncated"] is truncated
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(CHANCES)
 def test_what_cannot_be_read_changes_nothing(chance: random.Random) -> None:
     graph = graph_of(chance)
@@ -125,7 +126,7 @@ def test_what_cannot_be_read_changes_nothing(chance: random.Random) -> None:
     assert expand_neighbors(graph, session, query) == expand_neighbors(twin, session, query)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(CHANCES)
 def test_a_smaller_limit_gives_a_prefix(chance: random.Random) -> None:
     graph = graph_of(chance)
@@ -138,7 +139,7 @@ def test_a_smaller_limit_gives_a_prefix(chance: random.Random) -> None:
         assert smaller["neighbors"] == whole[:limit]
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(CHANCES)
 def test_small_pages_change_nothing(chance: random.Random) -> None:
     """However few rows a page holds and however far a hub's lanes go on, the answer is the same."""
