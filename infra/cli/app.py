@@ -7,9 +7,8 @@ import shutil
 import sys
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, cast
 
@@ -20,10 +19,10 @@ from infra import importer
 from infra.cli import show
 from infra.cli.callers import callers
 from infra.cli.command import Session, command, console, words
-from infra.cli.server import REFUSED, Failed, path
+from infra.cli.options import an_instant, day, instant
+from infra.cli.server import INTERRUPTED, REFUSED, Failed, path
 
 _GZIP = b"\x1f\x8b"
-_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="A memory graph for agents.")
 grant = typer.Typer(no_args_is_help=True, help="Issue, show, list, revoke and recheck grants.")
@@ -57,13 +56,16 @@ def import_file(
     file: Annotated[str, typer.Argument(help="JSON Lines, plain or gzipped; - is standard input.")],
 ) -> None:
     """Import a file of any size. What was applied stays; an import that broke off is run again from its start."""
-    with _lines_of(file) as lines, _progress() as progress:
-        task = progress.add_task("Importing", total=None)
+    try:
+        with _lines_of(file) as lines, _progress() as progress:
+            task = progress.add_task("Importing", total=None)
 
-        def told(done: int, total: int) -> None:
-            progress.update(task, completed=done, total=total)
+            def told(done: int, total: int) -> None:
+                progress.update(task, completed=done, total=total)
 
-        result = importer.import_file(lines, session.server.import_lines, told).as_json()
+            result = importer.import_file(lines, session.server.import_lines, told).as_json()
+    except KeyboardInterrupt:
+        raise Failed("Interrupted; what was applied stays. Run it again.", INTERRUPTED) from None
     session.show(result, show.imported)
     if result["rejected"]:
         raise typer.Exit(REFUSED)
@@ -131,8 +133,8 @@ Presented = Annotated[str | None, typer.Option("--grant", help="A grant to prese
 def expand(  # noqa: PLR0913, PLR0917 - a command has the options that it has
     session: Session,
     ids: Annotated[list[str], typer.Argument(help="Memories, passages or entities to start from; 8 are used.")],
-    depth: Annotated[int | None, typer.Option(help="Hops to walk, 1 to 3.  [default: 1]")] = None,
-    limit: Annotated[int | None, typer.Option(help="Neighbors to return, 1 to 24.  [default: 8]")] = None,
+    depth: Annotated[int | None, typer.Option(help=r"Hops to walk, 1 to 3.  \[default: 1]")] = None,
+    limit: Annotated[int | None, typer.Option(help=r"Neighbors to return, 1 to 24.  \[default: 8]")] = None,
     relationship: Annotated[list[str] | None, typer.Option(help="Follow only this one; may be repeated.")] = None,
     type: Annotated[list[str] | None, typer.Option(help="Return only this type; may be repeated.")] = None,  # noqa: A002
     outgoing: Annotated[bool, typer.Option("--outgoing", help="Do not follow what points at a node.")] = False,  # noqa: FBT002
@@ -150,20 +152,20 @@ def expand(  # noqa: PLR0913, PLR0917 - a command has the options that it has
         "project": project,
         "content_max_chars": content_max_chars,
     }
-    session.show(session.server.post("/api/search/expand", fields), show.expanded)
+    session.ask("/api/search/expand", fields, show.expanded)
 
 
 @command(app, "slice", example="hopscope slice guide-order-store --window 5")
 def slice_(
     session: Session,
     id: Annotated[str, typer.Argument(help="A memory (from its beginning) or a passage (around it).")],  # noqa: A002
-    window: Annotated[int | None, typer.Option(help="Passages to return, 1 to 64.  [default: 3]")] = None,
+    window: Annotated[int | None, typer.Option(help=r"Passages to return, 1 to 64.  \[default: 3]")] = None,
     project: Project = None,
     content_max_chars: Chars = None,
 ) -> None:
     """Read a window of a text."""
     fields = {"entity_id": id, "window": window, "project": project, "content_max_chars": content_max_chars}
-    session.show(session.server.post("/api/search/slice", fields), show.sliced)
+    session.ask("/api/search/slice", fields, show.sliced)
 
 
 @command(app, "traverse", example="hopscope traverse ana --agent planner --hops 2")
@@ -171,8 +173,8 @@ def traverse(
     session: Session,
     entity: Annotated[str, typer.Argument(help="A name or alias; case, width and spacing do not matter.")],
     agent: Annotated[str, typer.Option(help="The agent whose declared names to read.")],
-    hops: Annotated[int | None, typer.Option(help="Relations to follow, 0 to 5.  [default: 1]")] = None,
-    limit: Annotated[int | None, typer.Option(help="Entities to return, 1 to 100.  [default: 20]")] = None,
+    hops: Annotated[int | None, typer.Option(help=r"Relations to follow, 0 to 5.  \[default: 1]")] = None,
+    limit: Annotated[int | None, typer.Option(help=r"Entities to return, 1 to 100.  \[default: 20]")] = None,
     project: Annotated[str | None, typer.Option(help="That project and the global pool; empty: the pool.")] = None,
     channel: Annotated[str | None, typer.Option(help="Narrow to a channel.")] = None,
     source: Annotated[str | None, typer.Option(help="Source of mentioning memories, or a prefix.")] = None,
@@ -187,7 +189,7 @@ def traverse(
         "channel": channel,
         "source_id": source,
     }
-    session.show(session.server.post("/api/search/traverse", fields), show.traversed)
+    session.ask("/api/search/traverse", fields, show.traversed)
 
 
 @command(app, "lines", example="hopscope lines decision-single-table")
@@ -195,12 +197,12 @@ def lines(
     session: Session,
     ids: Annotated[list[str] | None, typer.Argument(help="Records; or --project for its latest.")] = None,
     project: Project = None,
-    limit: Annotated[int | None, typer.Option(help="Records of the project, 1 to 50.  [default: 10]")] = None,
+    limit: Annotated[int | None, typer.Option(help=r"Records of the project, 1 to 50.  \[default: 10]")] = None,
     grant_id: Presented = None,
 ) -> None:
     """State records in a line each, with the digest by which `record` tells later whether the line still holds."""
     fields = {"recordIds": ids, "project": project, "limit": limit, "grantId": grant_id}
-    session.show(session.server.post("/api/records/lines", fields), show.lines)
+    session.ask("/api/records/lines", fields, show.lines)
 
 
 @command(app, "record", example="hopscope record decision-single-table --project atlas --digest fd09a2f1…")
@@ -210,9 +212,9 @@ def record(
     digest: Annotated[str | None, typer.Option(help="Of the line that you remember; else of a new line.")] = None,
     project: Annotated[str | None, typer.Option(help="The view: a project of yours.")] = None,
     origin: Annotated[str | None, typer.Option(help="The view: rows without project of this origin.")] = None,
-    derived_at: Annotated[str | None, typer.Option(help="When the line was derived.")] = None,
+    derived_at: Annotated[str | None, typer.Option(help="When the line was derived.", callback=an_instant)] = None,
     grant_id: Presented = None,
-    expansions: Annotated[int | None, typer.Option(help="Counterparts in full, 0 to 50.  [default: 5]")] = None,
+    expansions: Annotated[int | None, typer.Option(help=r"Counterparts in full, 0 to 50.  \[default: 5]")] = None,
 ) -> None:
     """Show a record whole, whether a remembered line of it still holds, and what stands against it."""
     fields: dict[str, Any] = {
@@ -225,17 +227,19 @@ def record(
         "maxExpansions": expansions,
     }
     if digest is None:
-        fields |= _handle(session, id, project, origin)
-    session.show(session.server.post("/api/records/expand", fields), show.record)
+        fields |= _handle(session, fields)
+    session.ask("/api/records/expand", fields, show.record)
 
 
-def _handle(session: Session, record_id: str, project: str | None, origin: str | None) -> dict[str, str]:
+def _handle(session: Session, fields: Mapping[str, Any]) -> dict[str, str]:
     """The digest of a new line, and the view that it names where none was asked for."""
-    derived = session.server.post("/api/records/lines", {"recordIds": [record_id]})["lines"]
+    asked = {"recordIds": [fields["recordId"]], "project": fields["project"], "grantId": fields["grantId"]}
+    derived = session.server.post("/api/records/lines", asked)["lines"]
     if not derived:
         return {"digest": "none"}
     expansion = derived[0]["expansion"]
-    view = {} if project or origin else {name: expansion["scope"][name] for name in ("project", "originId")}
+    viewed = fields["project"] or fields["originId"]
+    view = {} if viewed else {name: expansion["scope"][name] for name in ("project", "originId")}
     return {"digest": expansion["digest"], **view}
 
 
@@ -248,7 +252,7 @@ def issue(
     grantee: Annotated[str, typer.Argument(help="The principal that may present it.")],
     project: Annotated[list[str], typer.Option(help="A project that it opens, one of yours; may be repeated.")],
     reason: Annotated[str, typer.Option(help="Why, for the audit.")],
-    expires: Annotated[str, typer.Option(help="An instant, or from now: 30m, 8h, 7d.")] = "1h",
+    expires: Annotated[str, typer.Option(help="An instant, or from now: 30m, 8h, 7d.", callback=instant)] = "1h",
     surfaces: Annotated[str, typer.Option(help="Of http and mcp.")] = "http,mcp",
     key: Annotated[str | None, typer.Option(help="Idempotency key: the same again is the same grant.")] = None,
 ) -> None:
@@ -257,7 +261,7 @@ def issue(
         "grantee": grantee,
         "projects": project,
         "surfaces": words(surfaces),
-        "expires_at": _instant(expires),
+        "expires_at": expires,
         "reason": reason,
         # A key of its own: the request may be sent again after a lost answer.
         "idempotency_key": key or str(uuid.uuid4()),
@@ -296,18 +300,9 @@ def recheck(session: Session, id: Annotated[str, typer.Argument(help="The grant.
 def audit(
     session: Session,
     grant_id: Annotated[str | None, typer.Option("--grant", help="Of one grant; else of all (role admin).")] = None,
-    first: Annotated[str | None, typer.Option("--from", help="First day, UTC.")] = None,
-    last: Annotated[str | None, typer.Option("--to", help="Last day, UTC.")] = None,
+    first: Annotated[str | None, typer.Option("--from", help="First day, UTC.", callback=day)] = None,
+    last: Annotated[str | None, typer.Option("--to", help="Last day, UTC.", callback=day)] = None,
 ) -> None:
     """Show who presented which grants, by day and outcome."""
     query = {"grant_id": grant_id, "from": first, "to": last}
     session.show({"aggregates": session.server.listed("/api/audit", query, "aggregates")}, show.audit)
-
-
-def _instant(text: str) -> str:
-    """An instant as given, or that far from now."""
-    number, unit = text[:-1], text[-1:]
-    if unit in _UNITS and number.isdecimal():
-        then = datetime.now(UTC) + timedelta(**{_UNITS[unit]: int(number)})
-        return then.isoformat(timespec="seconds").replace("+00:00", "Z")
-    return text

@@ -3,7 +3,7 @@
 import inspect
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import wraps
 from typing import Annotated, Any, Concatenate, ParamSpec
@@ -13,6 +13,7 @@ import httpx
 import typer
 from rich.console import Console
 
+from infra.cli import show
 from infra.cli.server import Bearer, Failed, Server, Signed
 from infra.local.events import dev_token
 
@@ -81,6 +82,15 @@ class Session:
 
     server: Server
     shared: Shared
+
+    def ask(self, path: str, fields: Mapping[str, Any], readable: Callable[[Console, Any], None]) -> None:
+        """Show the answer to a POST, and to people also which numbers were brought into range."""
+
+        def told(to: Console, answer: Any) -> None:
+            readable(to, answer)
+            show.adjusted(to, fields, answer)
+
+        self.show(self.server.post(path, fields), told)
 
     def show(self, answer: Any, readable: Callable[[Console, Any], None]) -> None:
         """The answer as JSON, or in the form for people."""

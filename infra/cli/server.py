@@ -71,6 +71,8 @@ REFUSED = 1
 """The server said no, or took only a part."""
 NO_ANSWER = 3
 """The server can't be reached, or is too busy."""
+INTERRUPTED = 130
+"""As shells say of a command that Ctrl-C ended."""
 
 
 def path(*parts: str) -> str:

@@ -6,10 +6,15 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+_ID = {"id", "grant_id"}
+_IDS = {"mentioned by"}
+_OPTIONS = {"max_hops": "hops", "maxExpansions": "expansions"}
+"""Options that have another name than the field that they set."""
 _UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -19,11 +24,17 @@ def plain(value: object) -> Text:
 
 
 def table(console: Console, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
-    shown = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False)
-    for row in rows:
-        shown.add_row(*(plain(cell) for cell in row))
-    if shown.row_count:
-        console.print(shown)
+    """Rows in columns. Nothing is left out, and ids stay whole, to be copied, however narrow the terminal is."""
+    cells = [[plain(cell) for cell in row] for row in rows]
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    for at, name in enumerate(columns):
+        words = [part for row in cells for part in (row[at].plain.split() if name in _IDS else [row[at].plain])]
+        whole = max(map(cell_len, words), default=0) if name in _ID | _IDS else None
+        shown.add_column(name, overflow="fold", min_width=whole, no_wrap=name in _ID)
+    for row in cells:
+        shown.add_row(*row)
+    if cells:
+        console.print(shown, crop=False)
 
 
 def expanded(console: Console, answer: Mapping[str, Any]) -> None:
@@ -43,12 +54,25 @@ def expanded(console: Console, answer: Mapping[str, Any]) -> None:
             for found in answer["neighbors"]
         ),
     )
-    _say(console, f"{answer['total']} found around {_list(answer['origins']) or 'nothing'}.")
+    if answer["origins"]:
+        _say(console, f"{answer['total']} found around {_list(answer['origins'])}.")
+    else:
+        _say(console, "There is nothing to start from.")
     if answer["truncated"]:
         bounds = answer["filters"].get("bounded_by")
         _say(console, f"There is more: {'the walk was bounded by ' + _list(bounds) if bounds else 'raise --limit'}.")
     if answer["unresolved"]:
         _say(console, f"Not found, or not yours to read: {_list(answer['unresolved'])}.")
+
+
+def adjusted(console: Console, asked: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
+    """Numbers that the server brought into range."""
+    investigated = answer.get("investigation") or {}
+    used = {**answer.get("filters", {}), **investigated.get("budget", {}), **answer}
+    for name, number in asked.items():
+        if isinstance(number, int) and used.get(name, number) != number:
+            option = _OPTIONS.get(name, name.replace("_", "-"))
+            _say(console, f"--{option} {number} is out of range; {used[name]} was used.")
 
 
 def sliced(console: Console, answer: Mapping[str, Any]) -> None:

@@ -7,10 +7,11 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
@@ -103,15 +104,28 @@ def _stop(child: "subprocess.Popen[bytes]") -> None:
 
 
 @contextmanager
-def embedded_store(state: Path | None = None) -> Iterator[str]:
-    """A running store; gives its endpoint. With a folder, its rows are there again at the next start."""
+def embedded_store(state: Path | None = None, ended: Callable[[int], None] | None = None) -> Iterator[str]:
+    """A running store; gives its endpoint. With a folder, its rows are there again at the next start.
+
+    A store that ends before it is told to is reported to `ended`, on another thread, by its exit code.
+    """
     if state:
         state.mkdir(parents=True, exist_ok=True)
     child, endpoint = _start(state.resolve() if state else None)
+    told = threading.Event()
+    if ended:
+        threading.Thread(target=_watch, args=(child, told, ended), name="store-watch", daemon=True).start()
     try:
         yield endpoint
     finally:
+        told.set()
         _stop(child)
+
+
+def _watch(child: "subprocess.Popen[bytes]", told: threading.Event, ended: Callable[[int], None]) -> None:
+    code = child.wait()
+    if not told.is_set():
+        ended(code)
 
 
 def local_environment(endpoint: str | None) -> Mapping[str, str]:

@@ -7,7 +7,7 @@ import shlex
 import signal
 import socket
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -66,11 +66,11 @@ class Options:
 
 
 @contextmanager
-def _store(options: Options) -> Iterator[str]:
+def _store(options: Options, ended: Callable[[int], None] | None) -> Iterator[str]:
     if options.endpoint:
         yield options.endpoint
         return
-    with _alone_in(options.store), embedded_store(options.store) as endpoint:
+    with _alone_in(options.store), embedded_store(options.store, ended) as endpoint:
         yield endpoint
 
 
@@ -95,10 +95,10 @@ def _listening(port: int) -> socket.socket:
 
 
 @contextmanager
-def running(options: Options) -> Iterator[Gateway]:
-    """A gateway over a store that has the template's tables and the sample."""
+def running(options: Options, store_ended: Callable[[int], None] | None = None) -> Iterator[Gateway]:
+    """A gateway over a store that has the template's tables, and the sample if it was empty."""
     template = Template.load()
-    with _store(options) as endpoint:
+    with _store(options, store_ended) as endpoint:
         os.environ.update({**template.environment(), **_QUIET, **_given(template), **local_environment(endpoint)})
         os.environ.setdefault("RESOURCE", f"http://127.0.0.1:{options.port}/mcp")
         os.environ["ALLOWED_ORIGINS"] += f",http://localhost:{options.port},http://127.0.0.1:{options.port}"
@@ -117,7 +117,12 @@ def _given(template: Template) -> Mapping[str, str]:
 
 
 def load_sample(gateway: Gateway) -> None:
-    """Import the sample; the same lines twice leave the same store."""
+    """Import the sample where its tenant has no rows: what was changed or deleted since the first start stays so."""
+    held = gateway.handle(HttpRequest(method="GET", path="/api/export", headers=_bearer(OPERATOR)))
+    if held.status != HTTPStatus.OK:
+        raise SampleNotLoadedError(held.body.decode())
+    if held.body or any(name.lower() == "x-next-cursor" for name, _ in held.headers):
+        return
     answer = _post(gateway, "/api/import", OPERATOR, SAMPLE.read_bytes(), "application/x-ndjson")
     if answer.status != HTTPStatus.OK or json.loads(answer.body)["rejected"]:
         raise SampleNotLoadedError(answer.body.decode())
@@ -131,16 +136,21 @@ def sample_calls(gateway: Gateway) -> list[tuple[str, str, Mapping[str, Any]]]:
         ("a long text, in passages", "/api/search/slice", {"entity_id": "guide-order-store", "window": 2}),
         ("who has to do with a name", "/api/search/traverse", {"agent_id": "planner", "entity": "ana", "max_hops": 2}),
     ]
-    if lines.status == HTTPStatus.OK:
-        handle = json.loads(lines.body)["lines"][0]["expansion"]
+    found = json.loads(lines.body)["lines"] if lines.status == HTTPStatus.OK else []
+    if found:
+        handle = found[0]["expansion"]
         record = {"recordId": handle["recordId"], "digest": handle["digest"], "project": handle["scope"]["project"]}
         calls.append(("whether a remembered line still holds", "/api/records/expand", record))
     return calls
 
 
 def _post(gateway: Gateway, path: str, claims: Mapping[str, Any], body: bytes, media: str) -> HttpResponse:
-    headers = (("authorization", f"Bearer {dev_token(claims)}"), ("content-type", media))
+    headers = (*_bearer(claims), ("content-type", media))
     return gateway.handle(HttpRequest(method="POST", path=path, headers=headers, body=body))
+
+
+def _bearer(claims: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    return (("authorization", f"Bearer {dev_token(claims)}"),)
 
 
 def _greeting(gateway: Gateway, options: Options) -> str:
@@ -162,15 +172,26 @@ def _stop(_signal: int, _frame: object) -> NoReturn:
 
 
 def serve(options: Options) -> None:
-    """Serve until Ctrl-C or SIGTERM, then stop the store."""
+    """Serve until Ctrl-C or SIGTERM, then stop the store. A store that ends by itself ends the server."""
+    codes: list[int] = []
+
+    def store_ended(code: int) -> None:
+        codes.append(code)
+        os.kill(os.getpid(), signal.SIGTERM)
+
     # The server hands a signal on once it has shut down; a plain SIGTERM would then end us before the store stops.
     signal.signal(signal.SIGTERM, _stop)
     try:
-        with _listening(options.port) as listener, running(options) as gateway:
+        with _listening(options.port) as listener, running(options, store_ended) as gateway:
             sys.stdout.write(_greeting(gateway, options))
             sys.stdout.flush()
             config = uvicorn.Config(application(gateway), http="h11", ws="none", log_level="warning")
             uvicorn.Server(config).run(sockets=[listener])
     except KeyboardInterrupt:
         pass
+    if codes:
+        sys.exit(
+            f"The embedded store ended by itself (exit code {codes[0]}), and the server with it.\n"
+            "What was written since the start may be lost. Start it again."
+        )
     sys.stdout.write("\nStopped.\n")

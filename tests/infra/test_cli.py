@@ -7,6 +7,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import redirect_stdout
+from datetime import UTC, datetime, timedelta
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +18,10 @@ import typer
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
+from rich.console import Console
 from typer.testing import CliRunner, Result
 
-from infra.cli import server
+from infra.cli import server, show
 from infra.cli.app import app
 from infra.cli.server import Server
 from infra.local.engine import DUMMY_CREDENTIALS
@@ -117,6 +120,34 @@ def test_a_remembered_line(loaded: Run) -> None:
     assert loaded("record", "ghost").stdout.startswith("ghost: unavailable\n")
 
 
+def test_a_record_through_a_grant_needs_no_digest(loaded: Run) -> None:
+    grant = json.loads(loaded("grant", "issue", "ben", "--project", "p", "--reason", "r", "--json").stdout)["id"]
+    for view in ([], ["--project", "p"]):
+        shown = loaded("record", "a", "--grant", grant, "--as", "ben", *view).stdout
+        assert shown.startswith("a: current\n")
+        assert "revision_changed" not in shown
+    assert loaded("record", "a", "--as", "ben").stdout.startswith("a: unavailable\n")
+
+
+def test_nothing_to_start_from_and_numbers_out_of_range(loaded: Run) -> None:
+    shown = loaded("expand", "ghost", "spook", "--depth", "99").stdout.splitlines()
+    assert shown == [
+        "There is nothing to start from.",
+        "Not found, or not yours to read: ghost, spook.",
+        "--depth 99 is out of range; 3 was used.",
+    ]
+    assert "--content-max-chars 99999 is out of range; 50000 was used.\n" in (
+        loaded("expand", "a", "--depth", "3", "--content-max-chars", "99999").stdout
+    )
+    assert loaded("traverse", "Ada", "--agent", "x", "--hops", "9").stdout.endswith(
+        "--hops 9 is out of range; 5 was used.\n"
+    )
+    assert loaded("record", "a", "--expansions", "51").stdout.endswith(
+        "--expansions 51 is out of range; 50 was used.\n"
+    )
+    assert "out of range" not in loaded("expand", "a", "--depth", "99", "--json").stdout
+
+
 def test_grants_and_their_audit(loaded: Run) -> None:
     soon = json.loads(loaded("grant", "issue", "ben", "--project", "p", "--reason", "r", "--json").stdout)
     assert (soon["grantee"], soon["projects"], soon["surfaces"]) == ("ben", ["p"], ["http", "mcp"])
@@ -180,6 +211,75 @@ def test_wrong_usage_is_a_2(words: list[str], said: str) -> None:
     done = CliRunner().invoke(app, words)
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["grant", "issue", "ben", "--project", "p", "--reason", "r", "--expires", "soon"], "'soon' is neither"),
+        (["grant", "issue", "ben", "--project", "p", "--reason", "r", "--expires", "999999999d"], "the year 9999"),
+        (["audit", "--from", "yesterday"], "'yesterday' is no day"),
+        (["audit", "--to", "2026-02-30"], "'2026-02-30' is no day"),
+        (["audit", "--to", "20260102"], "'20260102' is no day"),
+        (["record", "a", "--derived-at", "2026-01-02"], "'2026-01-02' is no instant"),
+    ],
+)
+def test_a_bad_value_is_never_sent(words: list[str], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(str(request.url))
+        return httpx.Response(400)
+
+    over(answer, monkeypatch)
+    done = CliRunner().invoke(app, words, terminal_width=200)
+    assert (done.exit_code, done.stdout, asked) == (2, "", [])
+    assert said in done.stderr
+
+
+def test_an_instant_may_be_given_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(json.loads(request.content)["expires_at"])
+        return httpx.Response(400)
+
+    over(answer, monkeypatch)
+    words = ["grant", "issue", "ben", "--project", "p", "--reason", "r"]
+    for more in (["--expires", "2027-01-02T03:04:05+01:00"], ["--expires", "8h"], []):
+        assert CliRunner().invoke(app, [*words, *more]).exit_code == 1
+    assert sent[0] == "2027-01-02T03:04:05+01:00"
+    assert [datetime.fromisoformat(at) - datetime.now(UTC) for at in sent[1:]] == [
+        pytest.approx(timedelta(hours=hours), abs=timedelta(minutes=1)) for hours in (8, 1)
+    ]
+
+
+def test_an_import_that_is_interrupted_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def interrupt(request: httpx.Request) -> httpx.Response:
+        raise KeyboardInterrupt
+
+    over(interrupt, monkeypatch)
+    file = tmp_path / "one.jsonl"
+    file.write_bytes(ndjson(note("a")))
+    done = CliRunner().invoke(app, ["import", str(file)])
+    assert (done.exit_code, done.stderr) == (130, "Interrupted; what was applied stays. Run it again.\n")
+
+
+def test_ids_are_whole_in_a_narrow_terminal() -> None:
+    id_ = "grant_" + "o" * 26
+    found = {
+        **dict.fromkeys(("expires_at", "revoked_at"), "2026-01-01T00:00:00.000Z"),
+        "id": id_,
+        "grantee": "ben",
+        "projects": ["atlas"],
+        "surfaces": ["http", "mcp"],
+        "reason": "on call",
+    }
+    out = StringIO()
+    show.grants(Console(file=out, width=80), {"grants": [found]})
+    assert re.search(rf"^ ?{id_} ", out.getvalue(), re.MULTILINE)
+    assert "\u2026" not in out.getvalue()
+    assert max(map(len, out.getvalue().splitlines())) <= 80
 
 
 def test_a_file_that_breaks_off(tmp_path: Path) -> None:
@@ -301,6 +401,22 @@ def test_every_command_has_help_with_an_example_that_parses(words: list[str]) ->
     shown = CliRunner().invoke(app, [*words, "--help"], terminal_width=200)
     assert shown.exit_code == 0
     assert f"Example: hopscope {' '.join(words)} " in shown.stdout + " "
+
+
+def test_help_tells_defaults() -> None:
+    told = {
+        name: re.findall(
+            r"(--\w+) .*\[default: (\d+)\]", CliRunner(env={"COLUMNS": "200"}).invoke(app, [name, "--help"]).stdout
+        )
+        for name in ("expand", "slice", "traverse", "lines", "record")
+    }
+    assert told == {
+        "expand": [("--depth", "1"), ("--limit", "8")],
+        "slice": [("--window", "3")],
+        "traverse": [("--hops", "1"), ("--limit", "20")],
+        "lines": [("--limit", "10")],
+        "record": [("--expansions", "5")],
+    }
 
 
 def test_waits_are_real_but_bounded() -> None:

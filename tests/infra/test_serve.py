@@ -10,14 +10,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
 import pytest
 
-from infra.local.events import dev_token
-from infra.local.serve import ANA
-from infra.local.template import TEMPLATE
+from infra.local.events import HttpRequest, dev_token
+from infra.local.gateway import Gateway
+from infra.local.serve import ANA, OPERATOR, load_sample, sample_calls
+from infra.local.template import TEMPLATE, Template
 
 pytestmark = pytest.mark.integration
 
@@ -99,6 +101,39 @@ def test_the_printed_calls_answer_and_a_signal_ends_it(served: tuple["subprocess
     assert process.wait(30) == 0
     assert "Stopped." in printed.read_text()
     assert (printed.parent / "store" / "dynamodb.json").exists()
+
+
+def children_of(parent: int) -> list[int]:
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended meanwhile
+            if int(stat.read_text().rpartition(")")[2].split()[1]) == parent:
+                found.append(int(stat.parent.name))
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds the store's process in /proc")
+def test_a_store_that_ends_by_itself_ends_the_server(served: tuple["subprocess.Popen[str]", str, Path]) -> None:
+    process, _, printed = served
+    (store,) = children_of(process.pid)
+    os.kill(store, signal.SIGKILL)
+    assert process.wait(30) == 1
+    assert "The embedded store ended by itself (exit code -9)" in printed.read_text()
+    assert "Stopped." not in printed.read_text()
+
+
+def test_a_sample_that_was_changed_stays_so(engine: str, template: Template) -> None:
+    assert engine
+    gateway = Gateway(template.routes())
+    load_sample(gateway)
+    bearer = ("authorization", f"Bearer {dev_token(OPERATOR)}")
+    path = "/api/memories/decision-single-table"
+    assert gateway.handle(HttpRequest(method="DELETE", path=path, headers=(bearer,))).status == 200
+    load_sample(gateway)
+    assert gateway.handle(HttpRequest(method="GET", path=path, headers=(bearer,))).status == 404
+    assert [path for _, path, _ in sample_calls(gateway)] == [
+        *("/api/search/expand", "/api/search/slice", "/api/search/traverse")
+    ]
 
 
 @pytest.mark.parametrize(
