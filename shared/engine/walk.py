@@ -4,7 +4,7 @@
 not known it says what to read next instead of guessing; called again with more known it comes to the one right answer.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -282,7 +282,7 @@ class _Walk:
     def _take(self, hop: _Hop) -> list[Reached]:
         """Admit candidates in order until the answer cannot change; note what must be read to go on."""
         taken: list[Reached] = []
-        unknown: dict[str, None] = {}
+        unknown: dict[str, float] = {}
         room = self._read_ahead(hop)
         horizon = hop.horizon
         for examined, candidate in enumerate(hop.candidates):
@@ -300,15 +300,15 @@ class _Walk:
             beyond = horizon is not None and not self._settled(hop.distance, -horizon[0], taken)
         if beyond and len(unknown) < room:
             self._need_rows(hop)
-        self._need_nodes(hop, list(unknown), MAX_ROUTES + 1 - len(taken))
+        self._need_nodes(hop, unknown, MAX_ROUTES + 1 - len(taken))
         return taken
 
-    def _look_at(self, candidate: Candidate, distance: int, taken: list[Reached], unknown: dict[str, None]) -> None:
+    def _look_at(self, candidate: Candidate, distance: int, taken: list[Reached], unknown: dict[str, float]) -> None:
         """Take what the candidate reaches, or note that its other end is not known."""
         if not self.query.allows(candidate.relationship):
             return
         if not self._is_known(candidate.other):
-            unknown[candidate.other] = None
+            unknown.setdefault(candidate.other, candidate.weight)
         elif reached := self._admit(candidate, distance):
             taken.append(reached)
 
@@ -462,12 +462,23 @@ class _Walk:
             base = 100 if self.query.types else 2 * (self.query.limit + 1)
         return max(base, sum(self._is_known(candidate.other) for candidate in hop.candidates))
 
-    def _need_nodes(self, hop: _Hop, unknown: Sequence[str], routes: int) -> None:
+    def _need_nodes(self, hop: _Hop, unknown: Mapping[str, float], routes: int) -> None:
         """Read candidates; those that may become routes with their lanes, so that a hop costs one wave."""
         for node_id in unknown:
             self.outcome.needs.nodes[node_id] = None
-        if hop.distance < self.query.depth:
-            self._need_lanes(unknown[: max(routes, 0)], hop.distance + 1)
+        if hop.distance < self.query.depth and not self._may_end(hop, unknown):
+            self._need_lanes(list(unknown)[: max(routes, 0)], hop.distance + 1)
+
+    def _may_end(self, hop: _Hop, unknown: Mapping[str, float]) -> bool:
+        """Whether the walk ends here should the unknown nodes be readable: then no lane of theirs is needed.
+
+        At the first look alone: where hidden nodes disappoint it, the next wave reads lanes as well.
+        """
+        if self.query.types or any(self._is_known(candidate.other) for candidate in hop.candidates):
+            return False
+        best = best_score_at(hop.distance + 1)
+        hoped = sum(score(weight, hop.distance) >= best for weight in unknown.values())
+        return hoped + sum(reached.score >= best for reached in self.results) > self.query.limit
 
     def _need_lanes(self, frontier: Sequence[str], distance: int) -> None:
         wanted = [(node_id, lane) for node_id in frontier for lane in self._lanes_of(node_id)]

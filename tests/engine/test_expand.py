@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from shared.domain.model import Memberships
+from shared.domain.model import Edge, Memberships
 from shared.domain.principal import Principal, Role
 from shared.engine.expand import ExpandQuery, expand_neighbors
+from shared.engine.port import Lane
 from shared.engine.session import Session
 from tests.support.graphs import BORN, Graph, edge, memory
 
@@ -58,6 +59,26 @@ def test_a_hub_costs_what_its_answer_costs() -> None:
     assert ids(large) == ids(small) == [f"leaf{number:04}" for number in range(8)]
     assert large["truncated"] is True
     assert (many.waves, many.rows) == (few.waves, few.rows) == (2, 1 + 18 + 1 + 18)
+
+
+def test_no_lane_is_read_of_nodes_that_end_the_walk() -> None:
+    class Watched(Graph):
+        def lane(self, node_id: str, lane: Lane) -> list[Edge]:
+            read.add(node_id)
+            return super().lane(node_id, lane)
+
+    read: set[str] = set()
+    leaves = [f"leaf{number:03}" for number in range(150)]
+    graph = Watched().add(memory("hub"), *map(memory, leaves))
+    graph.link(*(edge("hub", "REFERENCES", leaf) for leaf in leaves), edge("leaf149", "DECIDES", "leaf000"))
+    assert ids(expand(graph, "hub", depth=2)) == leaves[:8]
+    assert (graph.waves, read) == (2, {"hub"})
+    for leaf in leaves[:-3]:
+        graph.nodes[leaf] = memory(leaf, scope="private", owner="bob")
+    graph.add(memory("far")).link(edge("leaf147", "DECIDES", "far", 0.9))
+    answer = expand(graph, "hub", depth=2)
+    assert ids(answer) == ["leaf147", "leaf148", "leaf149", "far"]
+    assert (answer["truncated"], graph.waves) == (False, 4)
 
 
 def test_items_read_stay_within_four_times_the_answer_on_an_ordinary_graph() -> None:
