@@ -9,7 +9,7 @@ import pytest
 from shared.domain.authority import Authority
 from shared.domain.model import Edge, Memberships, Node, Passage, State
 from shared.domain.principal import Principal, Role
-from shared.domain.scoring import BELONGS_TO, Direction
+from shared.domain.scoring import BELONGS_TO, Direction, best_score_at
 from shared.engine.port import Lane
 from shared.engine.walk import Known, LaneRows, Outcome, WalkQuery, edge_holds, walk
 from tests.support.graphs import edge, entity, memory, passage_ids
@@ -162,6 +162,36 @@ def test_lanes_of_few_routes_are_read_by_the_page() -> None:
     found = known(s_out=star(["a", "b"]))
     assert run(found, depth=2).needs.lanes == {(name, lane): 18 for name in "ab" for lane in (OUT, IN)}
     assert run(found, depth=3).needs.lanes == {(name, lane): 102 for name in "ab" for lane in (OUT, IN)}
+
+
+@pytest.mark.parametrize(
+    ("weight", "fields", "ends"),
+    [
+        (0.72, {"limit": 1}, True),
+        (0.71, {"limit": 1}, False),
+        (0.8, {"limit": 2}, False),
+        (0.8, {"limit": 1, "types": ("task",)}, False),
+    ],
+)
+def test_no_lane_is_read_of_nodes_that_may_end_the_walk(weight: float, fields: dict[str, Any], *, ends: bool) -> None:
+    outcome = run(known(s_out=star(["a", "b"], weight)), depth=2, **fields)
+    assert list(outcome.needs.nodes) == ["a", "b"]
+    assert {name for name, _ in outcome.needs.lanes} == (set() if ends else {"a", "b"})
+
+
+def test_lanes_are_read_once_a_look_was_disappointed() -> None:
+    found = known(hidden("h"), s_out=star(["a", "b", "h"], 0.8))
+    assert {name for name, _ in run(found, depth=2, limit=1).needs.lanes} == {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    ("near", "far", "ends"), [(0.6, 0.8, True), (0.6, 0.7, False), (0.5, 0.8, False), (best_score_at(3), 0.8, True)]
+)
+def test_results_of_earlier_hops_count_for_the_end_of_the_walk(near: float, far: float, *, ends: bool) -> None:
+    found = known("a", s_out=star(["a"], near))
+    found.lanes |= {("a", IN): rows(), ("a", OUT): rows(edge("a", "R", "b", far))}
+    outcome = run(found, depth=3, limit=1)
+    assert (list(outcome.needs.nodes), bool(outcome.needs.lanes)) == (["b"], not ends)
 
 
 def test_as_many_again_are_read_as_were_looked_at() -> None:
@@ -386,9 +416,10 @@ def test_a_community_is_read_with_its_members() -> None:
     member = edge("s", BELONGS_TO, "club")
     found = known(s_clubs=rows(member))
     assert (list(run(found).needs.nodes), run(found).needs.lanes) == (["club"], {("club", MEMBERS): 18})
-    assert run(found, types=("task",)).needs.lanes == {("club", MEMBERS): 102}
+    assert run(found, depth=2).needs.lanes == {("club", MEMBERS): 102}
     found.put("club", club("club"))
     assert (list(run(found).needs.nodes), run(found).needs.lanes) == ([], {("club", MEMBERS): 18})
+    assert run(found, depth=2).needs.lanes == {("club", MEMBERS): 102}
     found.lanes["club", MEMBERS] = rows(edge("h", BELONGS_TO, "club"), more=True)
     found.put("h", hidden("h"))
     assert run(found).needs.lanes == {("club", MEMBERS): 16}
