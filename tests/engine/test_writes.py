@@ -45,6 +45,14 @@ def test_the_first_write_of_a_life() -> None:
     assert (memory.text, memory.cut, memory.length) == ("text", None, 4)
 
 
+def test_a_first_cut_sorts_after_the_life_it_belongs_to() -> None:
+    """Or its passage ids would be taken for those of a former life: both tokens are of one millisecond."""
+    for _ in range(100):
+        memory = stored(content=BODY)
+        assert memory.cut is not None
+        assert memory.born < memory.cut
+
+
 def test_the_digest_is_that_of_the_contract() -> None:
     memory = stored(
         authority("ann", Role.ADMIN),
