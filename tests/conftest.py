@@ -19,6 +19,7 @@ from infra.local.engine import DUMMY_CREDENTIALS, create_tables, embedded_store
 from infra.local.events import HttpRequest, dev_token, http_api_event, rest_api_event
 from infra.local.gateway import Gateway, Handler, imported
 from infra.local.template import Function, Template
+from shared.store.dynamo import Store
 from tests.rights import Watch
 
 ROLES = ("reader", "writer", "admin")
@@ -93,6 +94,12 @@ def table_name(engine: str, template: Template) -> str:
     """The one table of the running engine."""
     assert engine
     return template.tables()[0].name
+
+
+@pytest.fixture
+def store(table_name: str) -> Store:
+    """The store of the running engine."""
+    return Store.from_environment(table_name)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from infra.local.engine import free_port, is_up
+from infra.local.engine import free_port, is_up, stop
 from infra.packaging.bundle import ROOT, runtime_python
 from infra.packaging.sam import UV
 
@@ -56,7 +56,7 @@ def emulator(log: Path) -> Iterator[int]:
             _wait(child, port)
             yield port
         finally:
-            _stop(child)
+            stop(child, _STOP_SECONDS)
 
 
 def _wait(child: "subprocess.Popen[bytes]", port: int) -> None:
@@ -66,14 +66,3 @@ def _wait(child: "subprocess.Popen[bytes]", port: int) -> None:
             return
         time.sleep(0.2)
     raise DidNotStartError("the emulator did not start")
-
-
-def _stop(child: "subprocess.Popen[bytes]") -> None:
-    """It ends when its standard input closes, and takes the functions' processes with it."""
-    if child.stdin:
-        child.stdin.close()
-    try:
-        child.wait(_STOP_SECONDS)
-    except subprocess.TimeoutExpired:
-        child.kill()
-        child.wait()

@@ -88,16 +88,17 @@ def _start(state: Path | None) -> tuple["subprocess.Popen[bytes]", str]:
             if is_up(endpoint):
                 return child, endpoint
             time.sleep(0.05)
-        _stop(child)
+        stop(child)
     message = "the embedded store did not start"
     raise StoreDidNotStartError(message)
 
 
-def _stop(child: "subprocess.Popen[bytes]") -> None:
+def stop(child: "subprocess.Popen[bytes]", patience: float = _STOP_SECONDS) -> None:
+    """End a store or emulator, which does so when its standard input closes; it is killed after `patience` seconds."""
     if child.stdin:
         child.stdin.close()
     try:
-        child.wait(_STOP_SECONDS)
+        child.wait(patience)
     except subprocess.TimeoutExpired:
         child.kill()
         child.wait()
@@ -119,7 +120,7 @@ def embedded_store(state: Path | None = None, ended: Callable[[int], None] | Non
         yield endpoint
     finally:
         told.set()
-        _stop(child)
+        stop(child)
 
 
 def _watch(child: "subprocess.Popen[bytes]", told: threading.Event, ended: Callable[[int], None]) -> None:

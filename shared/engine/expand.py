@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from shared.domain.errors import Unavailable
 from shared.domain.ids import is_id, passage_id
 from shared.domain.instants import utc_text
 from shared.domain.model import Entity, Json, Memory, Node, Passage
 from shared.domain.preview import preview
-from shared.engine.port import Lane, Pending, WalkWave, Waves
+from shared.engine.port import EdgePage, Lane, Pending, WalkWave, Waves
 from shared.engine.reading import LiveAuthority
 from shared.engine.session import Session
 from shared.engine.walk import Known, LaneRows, Needs, Outcome, Reached, WalkQuery, node_type, walk
@@ -39,6 +38,18 @@ class ExpandQuery:
     def seeds(self) -> tuple[str, ...]:
         return self.entity_ids[:MAX_SEEDS]
 
+    def walk_query(self) -> WalkQuery:
+        """The rules of the walk that answers this; what is no id at all is no seed of it."""
+        return WalkQuery(
+            seeds=tuple(seed for seed in self.seeds if is_id(seed)),
+            relationship_types=self.relationship_types,
+            types=self.types,
+            depth=self.depth,
+            limit=self.limit,
+            include_incoming=self.include_incoming,
+            project=self.project,
+        )
+
 
 def expand_neighbors(store: Waves[WalkWave], session: Session, query: ExpandQuery) -> dict[str, Json]:
     """The neighbors of `query.seeds` that the principal may read, best first.
@@ -62,22 +73,13 @@ class _Expansion:
         self.live = LiveAuthority(session)
         self.known = Known()
         self.last_wave: set[str] = set()
-        self.walk_query = WalkQuery(
-            seeds=tuple(seed for seed in query.seeds if is_id(seed)),
-            relationship_types=query.relationship_types,
-            types=query.types,
-            depth=query.depth,
-            limit=query.limit,
-            include_incoming=query.include_incoming,
-            project=query.project,
-        )
 
     def run(self) -> tuple[Outcome, dict[str, str]]:
-        now = utc_text(self.session.arrived)
+        walk_query, now = self.query.walk_query(), utc_text(self.session.arrived)
         texts: dict[str, str] | None = None
         first = True
         for _ in range(_MAX_WAVES):
-            outcome = walk(self.known, self.walk_query, self.live.value, now)
+            outcome = walk(self.known, walk_query, self.live.value, now)
             if first or outcome.needs or not self.last_wave.issuperset(outcome.used):
                 self._read(outcome, with_authority=first)
                 first, texts = False, None
@@ -121,7 +123,7 @@ class _Expansion:
                 asked[node_id] = wave.passage(passage.ref, passage.cut, passage.index)
         return asked
 
-    def _ask_lane(self, wave: WalkWave, key: tuple[str, Lane], rows: int) -> Any:
+    def _ask_lane(self, wave: WalkWave, key: tuple[str, Lane], rows: int) -> Pending[EdgePage]:
         known = self.known.lanes.get(key, LaneRows())
         return wave.edges(key[0], key[1], limit=rows - len(known.edges), after=known.after)
 

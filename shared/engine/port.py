@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from shared.domain.declared import DeclaredScope, Naming
 from shared.domain.model import Edge, Entity, Memberships, Memory, Node, Passage, Relation
@@ -77,16 +77,24 @@ class AuthorityWave(Protocol):
         ...
 
 
-class WalkWave(AuthorityWave, Protocol):
-    """The reads of a walk."""
+class NodeWave(AuthorityWave, Protocol):
+    """Besides these, nodes."""
 
     def node(self, node_id: str) -> Pending[Node | None]:
         """The hinge of a memory or entity; of a passage id, that of its memory. Another tenant's is None."""
         ...
 
+
+class GraphWave(NodeWave, Protocol):
+    """Besides these, edges."""
+
     def edges(self, node_id: str, lane: Lane, *, limit: int, after: str | None = None) -> Pending[EdgePage]:
         """At most `limit` edges of a lane, from `after` on."""
         ...
+
+
+class WalkWave(GraphWave, Protocol):
+    """The reads of a walk."""
 
     def passage(self, ref: str, cut: str, index: int) -> Pending[Passage | None]:
         """One passage of a cut."""
@@ -97,12 +105,8 @@ class WalkWave(AuthorityWave, Protocol):
         ...
 
 
-class SliceWave(AuthorityWave, Protocol):
+class SliceWave(NodeWave, Protocol):
     """The reads of a window of passages."""
-
-    def node(self, node_id: str) -> Pending[Node | None]:
-        """The hinge of a memory or entity; of a passage id, that of its memory. Another tenant's is None."""
-        ...
 
     def passages(self, ref: str, cut: str, first: int, count: int) -> Pending[Sequence[Passage]]:
         """Passages `first` … `first + count - 1` of a cut that exist, by index."""
@@ -113,16 +117,8 @@ class SliceWave(AuthorityWave, Protocol):
         ...
 
 
-class DeclaredWave(AuthorityWave, Protocol):
+class DeclaredWave(GraphWave, Protocol):
     """The reads of a name's neighbourhood."""
-
-    def node(self, node_id: str) -> Pending[Node | None]:
-        """The hinge of a memory or entity; of a passage id, that of its memory. Another tenant's is None."""
-        ...
-
-    def edges(self, node_id: str, lane: Lane, *, limit: int, after: str | None = None) -> Pending[EdgePage]:
-        """At most `limit` edges of a lane, from `after` on."""
-        ...
 
     def names(self, agent_id: str, normal_name: str) -> Pending[Sequence[Naming]]:
         """What a normalised name or alias of an agent leads to, in every scope."""
@@ -172,9 +168,6 @@ class Waves(Protocol[W_co]):
     """A store to read from, in waves of these reads."""
 
     def wave(self, tenant_id: str, principal_id: str, clock: Clock) -> W_co: ...
-
-
-Reads: TypeAlias = Waves[Wave]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

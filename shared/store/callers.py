@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from shared.domain.principal import Principal, Role
 from shared.store import keys
-from shared.store.table import Cancelled, Item, Op, Query, Table
+from shared.store.table import Item, Op, Query, Table
 
 _PAGE = 200
 
@@ -39,11 +39,7 @@ class CallerRows:
 
     def remove(self, arn: str) -> bool:
         """Refuse `arn` from now on; False when it was refused before."""
-        try:
-            self._table.transact([Op(delete=keys.caller(arn), condition="attribute_exists(PK)")])
-        except Cancelled:
-            return False
-        return True
+        return self._table.held([Op(delete=keys.caller(arn), condition="attribute_exists(PK)")])
 
     def all(self) -> Iterator[tuple[str, Principal]]:
         """Every caller, in no order that means anything."""

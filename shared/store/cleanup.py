@@ -11,7 +11,7 @@ from time import monotonic
 from shared.domain.errors import Unavailable
 from shared.engine.port import Clock, Task
 from shared.store import declared, edges, keys, rows
-from shared.store.table import Cancelled, Op, Query, Table
+from shared.store.table import Op, Query, Table
 from shared.store.tasks import CUT, task_from, task_key
 
 BODY_CHUNK = 20_000
@@ -46,11 +46,7 @@ class CleanUps:
         claimed = Op(
             change=task_key(task), update="SET claimed = :yes", condition="attribute_exists(PK)", values={":yes": True}
         )
-        try:
-            self._table.transact([claimed])
-        except Cancelled:
-            return False
-        return True
+        return self._table.held([claimed])
 
     def drop(self, task: Task) -> None:
         self._table.write_many([], [task_key(task)])

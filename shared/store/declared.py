@@ -14,7 +14,7 @@ from shared.domain.normalise import normalised
 from shared.domain.scoring import Direction
 from shared.engine.port import Clock, EntityChange, Lane, RelationChange
 from shared.store import edges, keys, rows
-from shared.store.table import MAX_TRANSACTION, Cancelled, Item, Key, Op, Query, Table
+from shared.store.table import MAX_TRANSACTION, Item, Key, Op, Query, Table
 from shared.store.tasks import life_task, put_task
 
 _MENTIONS = Lane(Direction.INCOMING)
@@ -56,11 +56,7 @@ class Declared:
         for op in (op for group in groups for op in group):
             if op.check is None or op not in ops:
                 ops.append(op)
-        try:
-            self._table.transact(ops)
-        except Cancelled:
-            return False
-        return True
+        return self._table.held(ops)
 
 
 def relation_delete_ops(tenant: str, relation: Relation) -> list[Op]:
@@ -72,7 +68,10 @@ def relation_delete_ops(tenant: str, relation: Relation) -> list[Op]:
 
 
 def remove_anchored(table: Table, tenant: str, memory_id: str, born: str, clock: Clock) -> bool:
-    """Delete the relations anchored on a life of a memory that has ended; whether all are gone."""
+    """Delete the relations anchored on a life of a memory that has ended; whether all are gone.
+
+    One that was written anew meanwhile stays as it is.
+    """
     low = keys.ANCHORED
     query = Query(partition=keys.node(tenant, memory_id), low=low, high=low + keys.AFTER, limit=_PAGE)
     for item in _every(table, query):
@@ -80,7 +79,7 @@ def remove_anchored(table: Table, tenant: str, memory_id: str, born: str, clock:
             return False
         relation = rows.relation_from(item)
         if relation.anchor_born == born:
-            _transact_or_skip(table, relation_delete_ops(tenant, relation))
+            table.held(relation_delete_ops(tenant, relation))
     return True
 
 
@@ -97,13 +96,13 @@ def remove_entity(table: Table, tenant: str, entity: Entity, now: str, clock: Cl
             edges.remove_many(table, tenant, [mention])
     names = [normalised(name) for name in (entity.name, *entity.aliases)]
     for name in names:
-        _transact_or_skip(table, [release_op(tenant, entity, name)])
+        table.held([release_op(tenant, entity, name)])
     hinge = Op(
         delete=(keys.node(tenant, entity.id), keys.HINGE), condition="born = :born", values={":born": entity.born}
     )
     listed = Op(delete=(keys.project_rows(tenant, entity.project_id), keys.listed_entity(entity.id)))
     again = put_task(life_task(tenant, entity.id, entity.born, now))
-    _transact_or_skip(table, [hinge, listed, again])
+    table.held([hinge, listed, again])
     return True
 
 
@@ -245,11 +244,3 @@ def _every(table: Table, query: Query) -> Iterator[Item]:
         if page.after is None:
             return
         query = replace(query, after=page.after)
-
-
-def _transact_or_skip(table: Table, ops: Sequence[Op]) -> None:
-    """Rows that were written anew meanwhile stay as they are."""
-    try:
-        table.transact(ops)
-    except Cancelled:
-        return

@@ -11,7 +11,7 @@ from shared.domain.model import Edge
 from shared.domain.scoring import BELONGS_TO, WEIGHT_STEPS, Direction, walked_by_default
 from shared.engine.port import EdgeChange, Lane
 from shared.store import keys, rows
-from shared.store.table import MAX_TRANSACTION, Cancelled, Item, Key, Op, Table
+from shared.store.table import MAX_TRANSACTION, Item, Key, Op, Table
 
 _OUT, _IN = Direction.OUTGOING, Direction.INCOMING
 _MOST_ROWS = 6
@@ -41,11 +41,7 @@ class Edges:
     def _written(self, tenant: str, changes: Sequence[EdgeChange]) -> bool:
         checks = {change.edge.source: check_source(tenant, change.edge) for change in changes}
         ops = [op for change in changes for op in edge_ops(tenant, change.edge, change.before)]
-        try:
-            self._table.transact([*checks.values(), *ops])
-        except Cancelled:
-            return False
-        return True
+        return self._table.held([*checks.values(), *ops])
 
 
 def _packed(tenant: str, changes: Sequence[EdgeChange]) -> Iterator[list[EdgeChange]]:
@@ -102,11 +98,7 @@ def identity_key(tenant: str, edge: Edge) -> Key:
 
 
 def _removed(table: Table, tenant: str, edges: Iterable[Edge]) -> bool:
-    try:
-        table.transact([op for edge in edges for op in removal_ops(tenant, edge)])
-    except Cancelled:
-        return False
-    return True
+    return table.held([op for edge in edges for op in removal_ops(tenant, edge)])
 
 
 def _unchanged(op: Op, before: Edge | None) -> Op:

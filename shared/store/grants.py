@@ -5,13 +5,12 @@ beside a purge cannot outlive it.
 """
 
 import json
-from collections.abc import Sequence
 
 from shared.domain import instants
 from shared.domain.grants import Grant
 from shared.engine.record_port import Note
 from shared.store import keys
-from shared.store.table import Cancelled, Item, Key, Op, Table
+from shared.store.table import Item, Key, Op, Table
 
 FIRST = "G#"
 """Prefix of the grants themselves in their partition."""
@@ -31,25 +30,18 @@ class GrantRows:
         if key is not None:
             noted: Item = {**_at(note_key(tenant, key)), "grant_id": grant.id, "bounds": bounds}
             ops.append(Op(put=noted, condition="attribute_not_exists(PK)"))
-        return self._held(ops)
+        return self._table.held(ops)
 
     def replace(self, tenant: str, before: Grant | None, grant: Grant) -> bool:
         """Write `grant` in place of `before` as it was read. False: another write, or a purge, came first."""
         ops = [_put(tenant, grant, before), _pointer(tenant, grant), *_epochs_stand(tenant, grant)]
         if before is not None and before.grantee != grant.grantee:
             ops.append(Op(delete=pointer_key(tenant, before)))
-        return self._held(ops)
+        return self._table.held(ops)
 
     def withdraw(self, tenant: str, before: Grant, grant: Grant) -> bool:
         """Write `grant`, which opens less than `before` did. False: another write came first."""
-        return self._held([_put(tenant, grant, before)])
-
-    def _held(self, ops: Sequence[Op]) -> bool:
-        try:
-            self._table.transact(ops)
-        except Cancelled:
-            return False
-        return True
+        return self._table.held([_put(tenant, grant, before)])
 
 
 def grant_key(tenant: str, grant_id: str) -> Key:

@@ -1,10 +1,8 @@
 """Memberships as rows: one item a principal, so that authority is one read; teams and projects are sets in it."""
 
-from contextlib import suppress
-
 from shared.domain.model import Memberships
 from shared.store import keys
-from shared.store.table import Cancelled, Key, Op, Table, Value
+from shared.store.table import Key, Op, Table, Value
 
 
 class MembershipRows:
@@ -42,12 +40,9 @@ class MembershipRows:
             values={":ids": ids, ":one": one},
         )
         empty = Op(delete=key, condition="attribute_not_exists(projects) AND attribute_not_exists(teams)")
-        try:
-            self._table.transact([taken])
-        except Cancelled:
+        if not self._table.held([taken]):
             return False
-        with suppress(Cancelled):
-            self._table.transact([empty])
+        self._table.held([empty])
         return True
 
 

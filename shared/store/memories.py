@@ -11,7 +11,7 @@ from shared.engine.port import Clock, MemoryChange, Task
 from shared.store import keys, rows
 from shared.store.cleanup import BODY_CHUNK, CleanUps
 from shared.store.listing import companion_ops, hinge_item
-from shared.store.table import Cancelled, Item, Op, Table
+from shared.store.table import Item, Op, Table
 from shared.store.tasks import cut_task, drop_unclaimed, life_task, put_task, task_item
 
 _IN_FLIGHT = timedelta(minutes=15)
@@ -38,13 +38,9 @@ class Memories:
         ops = [_hinge_put(tenant, change), *companion_ops(tenant, change.before, change.after)]
         ops += [drop_unclaimed(task) for task in coming]
         ops += [put_task(task) for task in going]
-        try:
-            self._table.transact(ops)
-        except Cancelled:
-            self._clean(coming, clock)
-            return False
-        self._clean(going, clock)
-        return True
+        written = self._table.held(ops)
+        self._clean(going if written else coming, clock)
+        return written
 
     def remove(self, tenant: str, memory: Memory, now: str, clock: Clock) -> bool:
         """Delete a memory and what stands on it; False when it is no longer what is there."""
@@ -55,12 +51,10 @@ class Memories:
             condition="born = :born AND revision = :revision",
             values={":born": memory.born, ":revision": memory.revision},
         )
-        try:
-            self._table.transact([hinge, *companion_ops(tenant, memory, None), *(put_task(task) for task in going)])
-        except Cancelled:
-            return False
-        self._clean(going, clock)
-        return True
+        removed = self._table.held([hinge, *companion_ops(tenant, memory, None), *(put_task(task) for task in going)])
+        if removed:
+            self._clean(going, clock)
+        return removed
 
     def _clean(self, tasks: list[Task], clock: Clock) -> None:
         """Clean up at once what can be; a deleted memory is looked at again, so its task stays."""

@@ -4,7 +4,7 @@ All four change in one transaction, so a purge is there at once and whole, whate
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
 from shared.domain.grants import ActivePurge
@@ -16,7 +16,7 @@ from shared.engine.record_port import ListedRow
 from shared.store import keys, rows
 from shared.store.declared import relation_delete_ops, remove_entity
 from shared.store.memories import Memories
-from shared.store.table import Cancelled, Item, Key, Op, Query, Table
+from shared.store.table import Item, Key, Op, Query, Table
 from shared.store.tasks import put_task, task_key
 
 PURGE = "purge"
@@ -42,7 +42,7 @@ class PurgeRows:
             _board(tenant, board, after),
             put_task(task),
         ]
-        return self._held(ops)
+        return self._table.held(ops)
 
     def passed_over(self, task: Task) -> Iterator[ListedRow]:
         """The rows that are listed for the project from before the purge. They may be removed while they are read."""
@@ -67,7 +67,7 @@ class PurgeRows:
         if item is None or int(str(item["epoch"])) >= int(task.mark):
             self._unlist(task, row)
         elif row.kind == "relation":
-            self._held(relation_delete_ops(task.tenant, rows.relation_from(item)))
+            self._table.held(relation_delete_ops(task.tenant, rows.relation_from(item)))
         elif row.kind == "entity":
             remove_entity(self._table, task.tenant, rows.entity_from(item), utc_text(datetime.now(UTC)), clock)
         else:
@@ -82,7 +82,7 @@ class PurgeRows:
 
     def _unlist(self, task: Task, row: ListedRow) -> None:
         key = (keys.project_rows(task.tenant, task.subject), row.place)
-        self._held([Op(delete=key, condition="epoch < :mark", values={":mark": int(task.mark)})])
+        self._table.held([Op(delete=key, condition="epoch < :mark", values={":mark": int(task.mark)})])
 
     def finish(self, task: Task) -> bool:
         """Take the project off the board unless it was purged again, and the task off the queue. False: try again."""
@@ -92,14 +92,7 @@ class PurgeRows:
         ops = [Op(delete=task_key(task))]
         if len(after) < len(board):
             ops.append(_board(task.tenant, board, after))
-        return self._held(ops)
-
-    def _held(self, ops: Sequence[Op]) -> bool:
-        try:
-            self._table.transact(ops)
-        except Cancelled:
-            return False
-        return True
+        return self._table.held(ops)
 
 
 def purge_task(tenant: str, project_id: str, marker: Marker) -> Task:

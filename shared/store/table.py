@@ -13,11 +13,12 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from copy import copy
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from shared.domain.errors import Unavailable
+from shared.engine.port import Clock
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
@@ -40,12 +41,6 @@ _PASSING = frozenset({"None", "TransactionConflict", "ThrottlingError", "Provisi
 """Reasons of a cancelled transaction that say nothing about what is stored."""
 
 _logger = logging.getLogger("hopscope.store")
-
-
-class Clock(Protocol):
-    """The time left to a request."""
-
-    def remaining(self) -> float: ...
 
 
 class Cancelled(Exception):
@@ -297,6 +292,14 @@ class Table:
                 self.meter.count(writes=1, items=len(ops))
                 return
         raise Unavailable
+
+    def held(self, ops: Sequence[Op], clock: Clock | None = None) -> bool:
+        """`transact`; False, and nothing applied, when a condition does not hold."""
+        try:
+            self.transact(ops, clock)
+        except Cancelled:
+            return False
+        return True
 
     def _transaction_entry(self, op: Op) -> dict[str, Any]:
         body: dict[str, Any] = {"TableName": self._name}

@@ -17,11 +17,6 @@ from tests.support.writing import exported, link, load, note, put, session, swep
 LONG = "Page after page. " * 300
 
 
-@pytest.fixture
-def store(table_name: str) -> Store:
-    return Store.from_environment(table_name)
-
-
 def test_pages_are_the_whole_in_order(store: Store, tenant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"n{number:02}" for number in range(12)]
     load(store, tenant, *(note(name, content=LONG) for name in reversed(names)), *(link("n00", name) for name in names))

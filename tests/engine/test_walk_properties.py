@@ -12,7 +12,6 @@ from shared.domain.model import Memberships, Memory, State
 from shared.domain.principal import Principal, Role
 from shared.engine.expand import ExpandQuery, expand_neighbors
 from shared.engine.session import Session
-from shared.engine.walk import WalkQuery
 from tests.support.examples import examples
 from tests.support.graphs import BORN, Graph, edge, entity, memory, passage_ids
 from tests.support.walk_oracle import expected, readable_part
@@ -81,18 +80,6 @@ def query_of(chance: random.Random, graph: Graph) -> ExpandQuery:
     )
 
 
-def walk_query(query: ExpandQuery) -> WalkQuery:
-    return WalkQuery(
-        seeds=query.seeds,
-        relationship_types=query.relationship_types,
-        types=query.types,
-        depth=query.depth,
-        limit=query.limit,
-        include_incoming=query.include_incoming,
-        project=query.project,
-    )
-
-
 def shown(answer: dict[str, Any]) -> list[tuple[Any, ...]]:
     return [
         (n["id"], n["relationship"], n["direction"], n["distance"], n["score"], n["metadata"].get("community_id"))
@@ -109,7 +96,7 @@ def test_the_answer_is_the_oracles(chance: random.Random) -> None:
     graph = graph_of(chance)
     query = query_of(chance, graph)
     authority = Authority(PRINCIPAL, graph.memberships, graph.purges)
-    origins, found, truncated = expected(graph, walk_query(query), authority, NOW)
+    origins, found, truncated = expected(graph, query.walk_query(), authority, NOW)
     answer = expand_neighbors(graph, Session(principal=PRINCIPAL), query)
     assert answer["origins"] == origins
     assert shown(answer) == found

@@ -1,8 +1,7 @@
 """Declarations of the same names at the same time: one entity, no alias lost, no name that leads to two."""
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -11,20 +10,9 @@ from shared.engine.associations import declare_associations
 from shared.engine.traverse import TraverseQuery, traverse
 from shared.engine.writes import MemoryId, delete_memory
 from shared.store.dynamo import Store
-from tests.support.writing import put, session, swept, table_rows
+from tests.support.writing import put, session, swept, table_rows, together
 
 pytestmark = pytest.mark.needs_concurrency
-T = TypeVar("T")
-
-
-@pytest.fixture
-def store(table_name: str) -> Store:
-    return Store.from_environment(table_name)
-
-
-def together(calls: Sequence[Callable[[], T]]) -> list[T]:
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return [future.result() for future in [pool.submit(call) for call in calls]]
 
 
 def declare(store: Store, tenant: str, **fields: Any) -> Any:

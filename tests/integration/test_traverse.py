@@ -23,11 +23,6 @@ PEPS = Path(__file__).parents[2].parent / "shared" / "data" / "peps.jsonl.gz"
 
 
 @pytest.fixture
-def store(table_name: str) -> Store:
-    return Store.from_environment(table_name)
-
-
-@pytest.fixture
 def fast_engine(engine: str) -> None:
     if engine == "moto":
         pytest.skip("takes minutes on moto: run with --engine=ministack")

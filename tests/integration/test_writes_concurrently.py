@@ -1,9 +1,8 @@
 """Writers and readers at the same time: nothing is lost, nothing is mixed, nothing is left."""
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from threading import Event
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
@@ -13,20 +12,9 @@ from shared.engine.expand import ExpandQuery, expand_neighbors
 from shared.engine.slice import SliceQuery, fetch_slice
 from shared.engine.writes import MemoryId, delete_memory, get_memory, put_edge
 from shared.store.dynamo import Store
-from tests.support.writing import link, load, note, patch, put, session, swept, table_rows
+from tests.support.writing import link, load, note, patch, put, session, swept, table_rows, together
 
 pytestmark = pytest.mark.needs_concurrency
-T = TypeVar("T")
-
-
-@pytest.fixture
-def store(table_name: str) -> Store:
-    return Store.from_environment(table_name)
-
-
-def together(calls: Sequence[Callable[[], T]]) -> list[T]:
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return [future.result() for future in [pool.submit(call) for call in calls]]
 
 
 def test_eight_writers_lose_nothing(store: Store, tenant: str) -> None:

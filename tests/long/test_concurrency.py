@@ -18,11 +18,6 @@ PRESENTED = 200
 
 
 @pytest.fixture
-def store(table_name: str) -> Store:
-    return Store.from_environment(table_name)
-
-
-@pytest.fixture
 def opened(store: Store, tenant: str) -> str:
     """A grant for bob of a project of root's."""
     load(store, tenant, member("root", "p"), note("m", content="Secret.", project_id="p"))

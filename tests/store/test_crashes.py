@@ -25,11 +25,6 @@ NEW = "Now it is otherwise. " * 300
 _MOST_CALLS = 60
 
 
-@pytest.fixture
-def store(table_name: str) -> Store:
-    return Store.from_environment(table_name)
-
-
 def broken_off(table_name: str, work: Callable[[Store], object]) -> list[int]:
     """Run `work` in processes that end after 0, 1, 2 … calls, until one comes through; how many calls those were."""
     tried = []

@@ -14,11 +14,6 @@ from shared.store.dynamo import Store
 from tests.support.writing import link, load, note, patch, put, session, table_rows
 
 
-@pytest.fixture
-def store(table_name: str) -> Store:
-    return Store.from_environment(table_name)
-
-
 def lanes(table_name: str, tenant: str, memory_id: str) -> list[str]:
     partition = keys.node(tenant, memory_id)
     return sorted(sort[0] for pk, sort in table_rows(table_name) if pk == partition)

@@ -14,7 +14,8 @@ from operator import eq, ge, gt, itemgetter, le, lt
 from threading import Lock
 from typing import Any, TypeVar
 
-from shared.store.table import Cancelled, Clock, Item, Key, Meter, Op, Page, Query, Table
+from shared.engine.port import Clock
+from shared.store.table import Cancelled, Item, Key, Meter, Op, Page, Query, Table
 
 T = TypeVar("T")
 Rows = dict[Key, Item]

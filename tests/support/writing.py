@@ -2,11 +2,11 @@
 
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 import boto3
 
@@ -19,6 +19,8 @@ from shared.engine.sweep import sweep
 from shared.engine.writes import MemoryPatch, patch_memory, put_memory
 from shared.store.dynamo import Store
 from shared.store.table import Table
+
+T = TypeVar("T")
 
 EVERYTHING = (Role.READER, Role.WRITER, Role.ADMIN)
 
@@ -107,3 +109,9 @@ class BreakingTable(Table):
                 raise Broken
             self._left -= 1
         return super()._call(call, **arguments)
+
+
+def together(calls: Sequence[Callable[[], T]]) -> list[T]:
+    """The results of calls made at once, each on a thread of its own."""
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return [future.result() for future in [pool.submit(call) for call in calls]]
